@@ -1,0 +1,65 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+/// Every Swift target: complete checking, `any` spelled out, imports internal unless said otherwise.
+let checked: [SwiftSetting] = [
+    .swiftLanguageMode(.v6),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .treatAllWarnings(as: .error),
+]
+
+/// Targets that hold no pointer: the compiler rejects any unsafe expression in them.
+let pure: [SwiftSetting] = checked + [.strictMemorySafety()]
+
+let package = Package(
+    name: "carillon",
+    products: [.executable(name: "carillon", targets: ["carillon"])],
+    targets: [
+        // C libraries. Each is imported by exactly one Swift module.
+        .systemLibrary(name: "CNGHTTP2", pkgConfig: "libnghttp2", providers: [.apt(["libnghttp2-dev"])]),
+        .systemLibrary(name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
+        .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
+        .systemLibrary(name: "CMicroHTTPD", pkgConfig: "libmicrohttpd", providers: [.apt(["libmicrohttpd-dev"])]),
+        .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
+        .target(name: "CLinux", cSettings: [.define("_GNU_SOURCE")]),
+        .target(name: "CSimdJSON", linkerSettings: [.linkedLibrary("simdjson")]),
+
+        // The domain and the codecs: values, no I/O, no clock.
+        .target(name: "PushCore", swiftSettings: pure),
+        .target(name: "Wire", swiftSettings: pure),
+
+        // One library each.
+        .target(name: "Reactor", dependencies: ["CLinux"], swiftSettings: checked),
+        .target(name: "TLS", dependencies: ["COpenSSL"], swiftSettings: checked),
+        .target(name: "HTTP2", dependencies: ["CNGHTTP2"], swiftSettings: checked),
+        .target(name: "JSON", dependencies: ["CSimdJSON"], swiftSettings: checked),
+        .target(name: "Storage", dependencies: ["CSQLite", "PushCore", "Reactor"], swiftSettings: checked),
+        .target(name: "Admin", dependencies: ["CMicroHTTPD"], swiftSettings: checked),
+
+        // What joins them.
+        .target(
+            name: "Gateway",
+            dependencies: ["PushCore", "Wire", "Reactor", "TLS", "HTTP2", "JSON", "Storage", "Admin"],
+            swiftSettings: pure
+        ),
+        .target(name: "Client", dependencies: ["CCurl", "Wire", "TLS", "Reactor", "JSON"], swiftSettings: checked),
+        .executableTarget(
+            name: "carillon",
+            dependencies: ["Gateway", "Client", "PushCore", "TLS", "JSON", "Reactor", "Storage"],
+            swiftSettings: checked
+        ),
+
+        .testTarget(name: "PushCoreTests", dependencies: ["PushCore"], swiftSettings: checked),
+        .testTarget(name: "WireTests", dependencies: ["Wire"], swiftSettings: checked),
+        .testTarget(name: "ReactorTests", dependencies: ["Reactor"], swiftSettings: checked),
+        .testTarget(name: "TLSTests", dependencies: ["TLS"], swiftSettings: checked),
+        .testTarget(name: "HTTP2Tests", dependencies: ["HTTP2"], swiftSettings: checked),
+        .testTarget(name: "JSONTests", dependencies: ["JSON"], swiftSettings: checked),
+        .testTarget(name: "StorageTests", dependencies: ["Storage", "PushCore", "Reactor"], swiftSettings: checked),
+        .testTarget(name: "GatewayTests", dependencies: ["Gateway", "PushCore"], swiftSettings: checked),
+        .testTarget(name: "TidyTests", swiftSettings: checked),
+    ],
+    cxxLanguageStandard: .cxx17
+)

@@ -1,0 +1,104 @@
+/// The token a provider puts in the path: 1 to 100 opaque bytes, hexadecimal outside.
+///
+/// The first 32 bytes, which is nearly always all of it, lie inline so that a look-up allocates nothing. `Hasher` is
+/// keyed per process and `==` takes the same time wherever the bytes differ, so a look-up tells a guesser nothing.
+package struct DeviceToken: Hashable, Sendable {
+    /// Bytes in a token that Carillon makes itself.
+    package static let usualCount = 32
+    /// The longest token seen in the field is 100 bytes (spec/provider-api.md 2.2).
+    package static let countLimit = 100
+
+    private var words: (UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0)
+    private var tail: [UInt8] = []
+    package let count: Int
+
+    /// nil unless there are 1 to 100 bytes.
+    package init?(_ bytes: some Collection<UInt8>) {
+        guard (1...Self.countLimit).contains(bytes.count) else { return nil }
+        count = bytes.count
+        for (index, byte) in bytes.enumerated() { set(byte, at: index) }
+    }
+
+    /// Reads hexadecimal digits of either case; nil for anything else, an odd count, or too many.
+    package init?(hex: Span<UInt8>) {
+        guard hex.count % 2 == 0, (1...Self.countLimit).contains(hex.count / 2) else { return nil }
+        count = hex.count / 2
+        for index in 0..<count {
+            guard let high = hexValue(hex[2 * index]), let low = hexValue(hex[2 * index + 1]) else { return nil }
+            set(high << 4 | low, at: index)
+        }
+    }
+
+    package init?(hex: String) {
+        let digits = Array(hex.utf8)
+        self.init(hex: digits.span)
+    }
+
+    private mutating func set(_ byte: UInt8, at index: Int) {
+        let shifted = UInt64(byte) << UInt64(56 - 8 * (index & 7))
+        switch index >> 3 {
+        case 0: words.0 |= shifted
+        case 1: words.1 |= shifted
+        case 2: words.2 |= shifted
+        case 3: words.3 |= shifted
+        default: tail.append(byte)
+        }
+    }
+
+    package subscript(_ index: Int) -> UInt8 {
+        let word =
+            switch index >> 3 {
+            case 0: words.0
+            case 1: words.1
+            case 2: words.2
+            case 3: words.3
+            default: UInt64(tail[index - Self.usualCount]) << UInt64(56 - 8 * (index & 7))
+            }
+        return UInt8(truncatingIfNeeded: word >> UInt64(56 - 8 * (index & 7)))
+    }
+
+    package var bytes: [UInt8] { (0..<count).map { self[$0] } }
+    package var hex: String { hexadecimal(bytes) }
+
+    /// The first two bytes: they name the token's home loop.
+    package var bucket: UInt16 { UInt16(truncatingIfNeeded: words.0 >> 48) }
+
+    /// Eight hexadecimal digits: all of a token that a log may show.
+    package var prefix: String { String(hexadecimal(bytes.prefix(4))) }
+
+    package static func == (a: DeviceToken, b: DeviceToken) -> Bool {
+        var difference = (a.words.0 ^ b.words.0) | (a.words.1 ^ b.words.1)
+        difference |= (a.words.2 ^ b.words.2) | (a.words.3 ^ b.words.3) | UInt64(truncatingIfNeeded: a.count ^ b.count)
+        guard a.tail.count == b.tail.count else { return false }
+        for index in a.tail.indices { difference |= UInt64(a.tail[index] ^ b.tail[index]) }
+        return difference == 0
+    }
+
+    package func hash(into hasher: inout Hasher) {
+        hasher.combine(words.0)
+        hasher.combine(words.1)
+        hasher.combine(words.2)
+        hasher.combine(words.3)
+        if !tail.isEmpty { hasher.combine(tail) }
+    }
+}
+
+extension DeviceToken: CustomStringConvertible {
+    package var description: String { prefix }
+}
+
+/// The value of one hexadecimal digit of either case.
+package func hexValue(_ digit: UInt8) -> UInt8? {
+    switch digit {
+    case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0")
+    case UInt8(ascii: "a")...UInt8(ascii: "f"): digit - UInt8(ascii: "a") + 10
+    case UInt8(ascii: "A")...UInt8(ascii: "F"): digit - UInt8(ascii: "A") + 10
+    default: nil
+    }
+}
+
+/// Lowercase hexadecimal digits of `bytes`.
+package func hexadecimal(_ bytes: some Sequence<UInt8>) -> String {
+    let digits = Array("0123456789abcdef".utf8)
+    return String(decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
+}

@@ -1,0 +1,44 @@
+/// A point in time: nanoseconds since 1970-01-01 UTC. It is passed in, never read, so that a test owns time.
+package struct Moment: Comparable, Hashable, Sendable {
+    package var nanoseconds: Int64
+
+    package init(nanoseconds: Int64) { self.nanoseconds = nanoseconds }
+    package init(milliseconds: Int64) { nanoseconds = milliseconds * 1_000_000 }
+    package init(seconds: Int64) { nanoseconds = seconds * 1_000_000_000 }
+
+    package var milliseconds: Int64 { nanoseconds / 1_000_000 }
+    package var seconds: Int64 { nanoseconds / 1_000_000_000 }
+
+    /// Later than anything that happens (year 2262): what "never" is compared with.
+    package static let distantFuture = Moment(nanoseconds: .max)
+
+    package static func < (a: Moment, b: Moment) -> Bool { a.nanoseconds < b.nanoseconds }
+
+    /// The moment `interval` after this one; saturates instead of overflowing.
+    package static func + (a: Moment, interval: Interval) -> Moment {
+        let (sum, overflow) = a.nanoseconds.addingReportingOverflow(interval.nanoseconds)
+        return overflow ? .distantFuture : Moment(nanoseconds: sum)
+    }
+
+    package static func - (a: Moment, b: Moment) -> Interval {
+        Interval(nanoseconds: a.nanoseconds.subtractingReportingOverflow(b.nanoseconds).partialValue)
+    }
+}
+
+/// A length of time in nanoseconds. `Duration` would do, but costs 128-bit arithmetic on each push.
+package struct Interval: Comparable, Hashable, Sendable {
+    package var nanoseconds: Int64
+
+    package init(nanoseconds: Int64) { self.nanoseconds = nanoseconds }
+
+    package static func milliseconds(_ count: Int64) -> Interval { Interval(nanoseconds: count * 1_000_000) }
+    package static func seconds(_ count: Int64) -> Interval { Interval(nanoseconds: count * 1_000_000_000) }
+    package static func days(_ count: Int64) -> Interval { seconds(count * 86_400) }
+    package static let zero = Interval(nanoseconds: 0)
+
+    /// The same length as a fraction of seconds, for metrics and JSON.
+    package var fractionalSeconds: Double { Double(nanoseconds) / 1e9 }
+    package var milliseconds: Int64 { nanoseconds / 1_000_000 }
+
+    package static func < (a: Interval, b: Interval) -> Bool { a.nanoseconds < b.nanoseconds }
+}

@@ -1,0 +1,144 @@
+/// A bundle id that a team may push to.
+package struct App: Equatable, Sendable {
+    package let bundle: String
+    package let team: String
+    /// Whether the app may use broadcast channels.
+    package let broadcast: Bool
+
+    package init(bundle: String, team: String, broadcast: Bool) {
+        (self.bundle, self.team, self.broadcast) = (bundle, team, broadcast)
+    }
+}
+
+/// A team's key for signing provider tokens; the gateway keeps only the public half.
+package struct ProviderKey: Equatable, Sendable {
+    /// Where a key is good (Establishing a token-based connection to APNs).
+    package enum Scope: String, Sendable, CaseIterable {
+        case development
+        case production
+        case all
+    }
+
+    package let keyID: String
+    package let team: String
+    package let environment: Scope
+    /// The topics it may push to; empty means every topic of the team.
+    package let topics: [String]
+    /// The public key as SubjectPublicKeyInfo, DER.
+    package let publicKey: [UInt8]
+    package let createdAt: Moment
+    package var revokedAt: Moment?
+
+    package init(
+        keyID: String,
+        team: String,
+        environment: Scope,
+        topics: [String],
+        publicKey: [UInt8],
+        createdAt: Moment,
+        revokedAt: Moment?
+    ) {
+        self.keyID = keyID
+        self.team = team
+        self.environment = environment
+        self.topics = topics
+        self.publicKey = publicKey
+        self.createdAt = createdAt
+        self.revokedAt = revokedAt
+    }
+}
+
+/// The first eight bytes of SHA-256 of a device's public key (SubjectPublicKeyInfo): 16 hexadecimal digits outside.
+package struct DeviceID: Hashable, Sendable, CustomStringConvertible {
+    package let value: UInt64
+
+    package init(_ value: UInt64) { self.value = value }
+
+    package init?(hex: String) {
+        guard hex.utf8.count == 16, let value = UInt64(hex, radix: 16) else { return nil }
+        self.value = value
+    }
+
+    package var description: String {
+        let digits = String(value, radix: 16)
+        return String(repeating: "0", count: 16 - digits.count) + digits
+    }
+
+    /// The two bytes that all tokens of the device start with: they name its home loop.
+    package var bucket: UInt16 { UInt16(truncatingIfNeeded: value >> 48) }
+}
+
+/// A device that was enrolled: known by its public key.
+package struct Device: Equatable, Sendable {
+    package enum KeyType: String, Sendable, CaseIterable {
+        case ec
+        case rsa
+    }
+
+    package let id: DeviceID
+    package let name: String
+    package let keyType: KeyType
+    package let baseToken: DeviceToken
+    package let certificateNotAfter: Moment
+    package let createdAt: Moment
+    /// Set when an operator removed it; kept so that its certificate stays refused.
+    package var removedAt: Moment?
+
+    package init(
+        id: DeviceID,
+        name: String,
+        keyType: KeyType,
+        baseToken: DeviceToken,
+        certificateNotAfter: Moment,
+        createdAt: Moment,
+        removedAt: Moment?
+    ) {
+        self.id = id
+        self.name = name
+        self.keyType = keyType
+        self.baseToken = baseToken
+        self.certificateNotAfter = certificateNotAfter
+        self.createdAt = createdAt
+        self.removedAt = removedAt
+    }
+}
+
+/// What joins a device and a topic; its token is what an app hands to its provider.
+package struct Registration: Equatable, Sendable {
+    package enum State: UInt8, Sendable {
+        case active = 0
+        /// The token answers 410 `Unregistered`.
+        case unregistered = 1
+        /// The token answers 410 `ExpiredToken`.
+        case expired = 2
+    }
+
+    /// Its number for good: what queued pushes and the delivery log refer to.
+    package let number: UInt64
+    package let token: DeviceToken
+    /// nil for one that was made without a device, for tests.
+    package let device: DeviceID?
+    package let topic: String
+    package let createdAt: Moment
+    package var state: State
+    /// When it stopped being active.
+    package var revokedAt: Moment?
+
+    package init(
+        number: UInt64,
+        token: DeviceToken,
+        device: DeviceID?,
+        topic: String,
+        createdAt: Moment,
+        state: State,
+        revokedAt: Moment?
+    ) {
+        self.number = number
+        self.token = token
+        self.device = device
+        self.topic = topic
+        self.createdAt = createdAt
+        self.state = state
+        self.revokedAt = revokedAt
+    }
+}

@@ -1,0 +1,4 @@
+@main
+enum Carillon {
+    static func main() {}
+}
