@@ -82,8 +82,11 @@ private enum UnregisterItem {
     static let topicHash: UInt8 = 2
 }
 
-/// Devices write "20", or the number in two bytes. Two digits read as a number would be eight days and more, so the
-/// two cannot be mixed up. Any other length says nothing.
+/// The longest interval that is believed. No network lets a connection idle for a day.
+private let intervalLimit = 1_440
+
+/// Devices write "20", or the number in two bytes. Two digits read as a number are past the limit, so the two cannot
+/// be mixed up. Anything else says nothing.
 private func readKeepAliveInterval(_ body: Span<UInt8>) throws(Malformed) -> Int? {
     let digits = UInt8(ascii: "0")...UInt8(ascii: "9")
     var minutes: Int?
@@ -91,17 +94,21 @@ private func readKeepAliveInterval(_ body: Span<UInt8>) throws(Malformed) -> Int
     while let item = try reader.next(in: body) {
         guard item.id == KeepAliveItem.interval, item.value.count == 2 else { continue }
         let (high, low) = (body[item.value.lowerBound], body[item.value.lowerBound + 1])
-        let isText = digits.contains(high) && digits.contains(low)
-        minutes = isText ? Int(high - digits.lowerBound) * 10 + Int(low - digits.lowerBound) : Int(high) << 8 | Int(low)
+        if digits.contains(high), digits.contains(low) {
+            minutes = Int(high - digits.lowerBound) * 10 + Int(low - digits.lowerBound)
+        } else {
+            let number = Int(high) << 8 | Int(low)
+            minutes = number <= intervalLimit ? number : nil
+        }
     }
     return minutes
 }
 
-/// As text where two digits are enough, as devices in the field do; else as a number, below what reads as digits.
+/// As text where two digits are enough, as devices in the field do; else as a number.
 private func intervalBytes(_ minutes: Int) -> [UInt8] {
     let zero = UInt8(ascii: "0")
     if (0..<100).contains(minutes) { return [zero + UInt8(minutes / 10), zero + UInt8(minutes % 10)] }
-    let bounded = min(max(minutes, 0), 0x2fff)
+    let bounded = min(max(minutes, 0), intervalLimit)
     return [UInt8(bounded >> 8), UInt8(bounded & 0xff)]
 }
 

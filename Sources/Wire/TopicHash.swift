@@ -1,5 +1,5 @@
-/// SHA-1 of a topic's name: how the device protocol names topics. The 20 bytes lie inline, so a look-up allocates
-/// nothing.
+/// SHA-1 of a topic's name in UTF-8: how the device protocol names topics. The 20 bytes lie inline, so a look-up
+/// allocates nothing.
 package struct TopicHash: Hashable, Sendable {
     package static let count = 20
 
@@ -8,7 +8,7 @@ package struct TopicHash: Hashable, Sendable {
 
     private let words: (UInt32, UInt32, UInt32, UInt32, UInt32)
 
-    init(words: (UInt32, UInt32, UInt32, UInt32, UInt32)) { self.words = words }
+    private init(words: (UInt32, UInt32, UInt32, UInt32, UInt32)) { self.words = words }
 
     /// nil unless there are exactly 20 bytes.
     package init?(_ bytes: Span<UInt8>) {

@@ -40,7 +40,7 @@ import Testing
     }
 
     @Test func `a filter may list more than a thousand topics`() throws {
-        let topics = (0..<2_000).map { TopicHash(topic: "com.example.\($0)") }
+        let topics = (0..<2_000).map(otherTopic)
         let filter = DeviceMessage.filter(Filter(baseToken: base, enabled: topics, paused: topics))
         #expect(try deviceMessages(filter.encoded, limit: 262_144) == [filter])
     }
@@ -59,7 +59,10 @@ import Testing
         #expect(try deviceMessages(stream) == [.filter(expected)])
     }
 
-    @Test(arguments: [("05 0002 3135", 15), ("05 0002 000f", 15), ("05 0001 0f", nil), ("01 0004 57694669", nil)])
+    @Test(arguments: [
+        ("05 0002 3135", 15), ("05 0002 000f", 15), ("05 0002 012c", 300), ("05 0002 ffff", nil), ("05 0001 0f", nil),
+        ("01 0004 57694669", nil),
+    ])
     func `a keep-alive interval is two digits or a number`(_ item: String, _ minutes: Int?) throws {
         #expect(try deviceMessages(frame(0x0c, item)) == [.keepAlive(intervalMinutes: minutes)])
     }

@@ -1,8 +1,14 @@
 @testable import Wire
 
-let topic = TopicHash(topic: "com.example.app")
+/// `com.example.app`.
+let topic = TopicHash(hex("a003f1da17993ee51f2b3ceef6c6153afa8f3ec2")) ?? .zero
 let base = [UInt8](repeating: 0x11, count: 32)
 let scoped = [UInt8](repeating: 0x22, count: 32)
+
+/// One of many topics.
+func otherTopic(_ number: UInt16) -> TopicHash {
+    TopicHash([UInt8](repeating: 7, count: 18) + [UInt8(number >> 8), UInt8(number & 0xff)]) ?? .zero
+}
 
 /// A Notify with every item, or with those that plain clients know.
 func sampleNotify(extended: Bool) -> Notify {
@@ -42,11 +48,11 @@ let deviceSamples: [DeviceMessage] = [
     .filter(
         Filter(
             baseToken: base,
-            enabled: [topic, TopicHash(topic: "a")],
-            ignored: [TopicHash(topic: "b")],
-            opportunistic: [TopicHash(topic: "c")],
-            paused: [TopicHash(topic: "d")],
-            nonWaking: [TopicHash(topic: "e")]
+            enabled: [topic, otherTopic(1)],
+            ignored: [otherTopic(2)],
+            opportunistic: [otherTopic(3)],
+            paused: [otherTopic(4)],
+            nonWaking: [otherTopic(5)]
         )
     ),
     .notify(UpstreamNotify(messageID: [1, 2, 3, 4], token: base)),
