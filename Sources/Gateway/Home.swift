@@ -1,4 +1,5 @@
 import PushCore
+import Reactor
 import Storage
 import Wire
 

@@ -46,7 +46,7 @@ extension Loop {
                 }
             }
         } catch {
-            shared.log.debug("device broke the protocol", LogField("peer", connection.peer), LogField("error", error))
+            shared.log.debug("device broke the protocol", LogField("peer", connection.peer), LogField("error", "\(error)"))
             if case .opening = connection.phase { shared.metrics.handshake(.malformed) }
             end(connection)
         }

@@ -1,6 +1,8 @@
 import HTTP2
+import JSON
 import PushCore
 import Reactor
+import TLS
 
 // The provider's wire: requests in, offers to their home loops, answers out.
 extension Loop {
@@ -73,6 +75,8 @@ extension Loop {
         _ connection: ProviderConnection
     ) throws(Rejection) -> PushOffer {
         let bytes = request.bytes.span
+        // Channel management has paths of its own; no push goes in here.
+        if connection.isForChannels { throw .badPath }
         let target = try PushRequest.target(head, bytes)
         let verified = try authorize(head, bytes, connection)
         let messageID = try PushRequest.messageID(head, bytes)
