@@ -52,6 +52,19 @@ import Testing
         #expect(plain?.kind == .protocol)
     }
 
+    @Test func `a server without HTTP/2 is no gateway for a provider`() throws {
+        let identity = try Identity(options: "-newkey rsa:2048")
+        let server = try AdminServer(host: "localhost", port: 0, tls: (identity.certificate, identity.key)) { _ in
+            AdminResponse(status: 200)
+        }
+        let client = ProviderClient(url: "https://localhost:\(server.port)", ca: identity.file) { nil }
+        let failure = #expect(throws: HTTPFailure.self) {
+            try client.push(OutgoingPush(token: "a", topic: "t", payload: []))
+        }
+        #expect(failure?.kind == .protocol)
+        #expect(failure?.description.hasSuffix("the server does not speak HTTP/2") == true)
+    }
+
     @Test func `a certificate and key that do not belong together stop the start`() throws {
         let identities = try (0..<2).map { _ in try Identity(options: "-newkey rsa:2048") }
         #expect(throws: AdminError.unusableCertificate) {
