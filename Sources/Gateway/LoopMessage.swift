@@ -1,4 +1,5 @@
 import PushCore
+import Reactor
 import Storage
 import TLS
 import Wire
@@ -34,12 +35,15 @@ enum PushAnswer: Sendable {
 struct ProvenDevice: Sendable {
     let descriptor: Int32
     let tls: ParkedTLSSession
+    /// Ciphertext the socket did not take yet.
+    let unsent: [UInt8]
+    let peer: PeerAddress
     let device: DeviceID
     let nonce: [UInt8]
     let isAwake: Bool
     let isExtended: Bool
-    /// Bytes that came after the Connect.
-    let rest: [UInt8]
+    /// Holds what came after the Connect.
+    let decoder: FrameDecoder
 }
 
 /// What one thread may tell a loop.

@@ -18,8 +18,10 @@ final class ProviderConnection {
     let stream: SecureStream
     let http: HTTP2Server
     let peer: PeerAddress
-    private var places: [Waiting?] = []
+    private var places: [(waiting: Waiting?, uses: Int)] = []
     private var free: [Int] = []
+    /// Refused before they were complete: answered once they are (design.md 3, "Header values").
+    var refused: [(request: HTTP2Request, rejection: Rejection)] = []
     /// Whether it has bytes for the peer; it is then among the loop's dirty connections.
     var isDirty = false
     var timer = Moment.distantFuture
@@ -48,29 +50,39 @@ final class ProviderConnection {
 
     var waitingCount: Int { places.count - free.count }
 
-    /// Keeps a request until its answer comes; the place goes with the push.
+    /// Keeps a request until its answer comes; the place goes with the push. It also says how often it was used, so
+    /// that a late answer does not meet a later request.
     func wait(_ waiting: Waiting) -> Int {
-        if let place = free.popLast() {
-            places[place] = waiting
-            return place
+        if free.isEmpty {
+            places.append((nil, 0))
+            free.append(places.count - 1)
         }
-        places.append(waiting)
-        return places.count - 1
+        let index = free.removeLast()
+        places[index] = (waiting, places[index].uses + 1)
+        return places[index].uses << Self.placeBits | index
     }
 
     /// The request that waits in a place, which becomes free; nil if it was answered meanwhile.
     func take(_ place: Int) -> Waiting? {
-        guard place < places.count, let waiting = places[place] else { return nil }
-        places[place] = nil
-        free.append(place)
+        let index = place & (1 << Self.placeBits - 1)
+        guard index < places.count, places[index].uses == place >> Self.placeBits,
+            let waiting = places[index].waiting
+        else { return nil }
+        places[index].waiting = nil
+        free.append(index)
         return waiting
     }
 
-    /// Places of requests that came before `moment`; all of them without one.
-    func places(before moment: Moment? = nil) -> [Int] {
-        places.indices.filter { index in
-            guard let waiting = places[index] else { return false }
-            return moment.map { waiting.receivedAt <= $0 } ?? true
+    /// Places of requests that came at or before `moment`; all of them without one.
+    func places(until moment: Moment? = nil) -> [Int] {
+        places.indices.compactMap { index in
+            guard let waiting = places[index].waiting, moment.map({ waiting.receivedAt <= $0 }) ?? true else {
+                return nil
+            }
+            return places[index].uses << Self.placeBits | index
         }
     }
+
+    /// Places fit in this many bits: a connection has at most 1000 streams.
+    private static let placeBits = 16
 }

@@ -21,7 +21,7 @@ final class SecureStream {
         case ended
     }
 
-    let descriptor: FileDescriptor
+    private(set) var descriptor: FileDescriptor
     let tls: TLSSession
     private let buffers: LoopBuffers
     /// Ciphertext the socket did not take yet.
@@ -29,10 +29,16 @@ final class SecureStream {
     /// We said that we will send nothing more.
     private(set) var isEnding = false
 
-    init(_ descriptor: consuming FileDescriptor, tls: TLSSession, buffers: LoopBuffers) {
+    init(_ descriptor: consuming FileDescriptor, tls: TLSSession, buffers: LoopBuffers, unsent: [UInt8] = []) {
         self.descriptor = descriptor
         self.tls = tls
         self.buffers = buffers
+        self.unsent = unsent
+    }
+
+    /// Takes the connection apart, for another loop. This stream must not be used again.
+    func park() -> (descriptor: Int32, tls: ParkedTLSSession, unsent: [UInt8]) {
+        (descriptor.duplicate(), tls.park(), unsent)
     }
 
     var unsentCount: Int { unsent.count }
