@@ -39,7 +39,7 @@ private let explanations: [String: String] = [
     "BadExpirationDate": "the expiration is not a whole number of Unix seconds: send 0 or such a number",
     "BadMessageId": "the apns-id is not a UUID: send one as 8-4-4-4-12 hexadecimal digits, or none",
     "BadPath": "the path is not one of the gateway's: push to /3/device/ and the device token",
-    "BadPriority": "the priority must be 10, 5 or 1, and a background push may not have 10",
+    "BadPriority": "the priority is wrong: send 10, 5 or 1, and with a background push not 10",
     "BadRequestPayload": "the payload is not a JSON object in UTF-8: check its syntax, numbers and nesting",
     "BadTopic": "the topic is malformed: send the app's bundle id, with the suffix of the push type if it has one",
     "DeviceTokenNotForTopic": "the device token was made for another topic: send the topic that the app registered",
