@@ -19,6 +19,7 @@
 
 static const uint64_t shim_SSL_OP_NO_TICKET = SSL_OP_NO_TICKET;
 static const uint64_t shim_SSL_OP_NO_RENEGOTIATION = SSL_OP_NO_RENEGOTIATION;
+static const unsigned long shim_XN_FLAG_RFC2253 = XN_FLAG_RFC2253;
 
 static inline void shim_BIO_set_retry_read(BIO *bio) { BIO_set_retry_read(bio); }
 static inline void shim_BIO_clear_retry_flags(BIO *bio) { BIO_clear_retry_flags(bio); }
@@ -43,3 +44,17 @@ static inline int shim_SSL_get_extms_support(SSL *session) { return (int)SSL_get
 
 static inline EVP_PKEY *shim_EVP_EC_gen(const char *curve) { return EVP_EC_gen(curve); }
 static inline EVP_PKEY *shim_EVP_RSA_gen(unsigned int bits) { return EVP_RSA_gen(bits); }
+
+static inline int shim_sk_GENERAL_NAME_push(GENERAL_NAMES *names, GENERAL_NAME *name) {
+    return sk_GENERAL_NAME_push(names, name);
+}
+static inline int shim_sk_GENERAL_NAME_num(const GENERAL_NAMES *names) { return sk_GENERAL_NAME_num(names); }
+static inline GENERAL_NAME *shim_sk_GENERAL_NAME_value(const GENERAL_NAMES *names, int index) {
+    return sk_GENERAL_NAME_value(names, index);
+}
+static inline int shim_sk_ASN1_OBJECT_num(const EXTENDED_KEY_USAGE *usages) { return sk_ASN1_OBJECT_num(usages); }
+static inline ASN1_OBJECT *shim_sk_ASN1_OBJECT_value(const EXTENDED_KEY_USAGE *usages, int index) {
+    return sk_ASN1_OBJECT_value(usages, index);
+}
+static inline EXTENDED_KEY_USAGE *shim_EXTENDED_KEY_USAGE(void *value) { return value; }
+static inline GENERAL_NAMES *shim_GENERAL_NAMES(void *value) { return value; }

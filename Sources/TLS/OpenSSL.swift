@@ -10,6 +10,7 @@ func attempt(_ failure: (String) -> TLSError, _ call: () -> Int32) throws(TLSErr
 }
 
 /// Calls OpenSSL with an empty error queue for an object; none becomes the error. The caller owns the object.
+@discardableResult
 func make<Object>(_ failure: (String) -> TLSError, _ call: () -> Object?) throws(TLSError) -> Object {
     ERR_clear_error()
     guard let object = call() else { throw failure(queuedReason()) }
@@ -37,11 +38,18 @@ func readPEM<Object>(_ pem: [UInt8], _ read: (OpaquePointer) -> Object?) throws(
     }
 }
 
-/// Lets `write` fill a memory BIO and returns what it wrote.
-func writePEM(_ write: (OpaquePointer) -> Int32) throws(TLSError) -> [UInt8] {
-    let bio = try make(TLSError.library) { BIO_new(BIO_s_mem()) }
+/// Lets `write` fill a memory BIO and returns what it wrote. Only a lack of memory stops that.
+func writePEM(_ write: (OpaquePointer) -> Int32) -> [UInt8] {
+    ERR_clear_error()
+    let bio = BIO_new(BIO_s_mem())!
     defer { BIO_free(bio) }
-    try attempt(TLSError.library) { write(bio) }
+    let written = write(bio)
+    precondition(written == 1, "OpenSSL cannot write PEM")
+    return takeAll(from: bio)
+}
+
+/// Empties a memory BIO.
+func takeAll(from bio: OpaquePointer) -> [UInt8] {
     let count = BIO_ctrl_pending(bio)
     return [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
         initialized = Int(max(0, BIO_read(bio, buffer.baseAddress, Int32(count))))

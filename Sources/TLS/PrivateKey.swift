@@ -39,9 +39,7 @@ package final class PrivateKey: Sendable {
 
     /// The key in PEM (PKCS#8), as a `.p8` file holds it. A secret.
     package var pem: [UInt8] {
-        get throws(TLSError) {
-            try writePEM { PEM_write_bio_PrivateKey($0, raw, nil, nil, 0, noPassphrase, nil) }
-        }
+        writePEM { PEM_write_bio_PrivateKey($0, raw, nil, nil, 0, noPassphrase, nil) }
     }
 
     /// ECDSA P-256 with SHA-256 as JWTs carry it: 64 bytes, r then s.

@@ -37,7 +37,7 @@ package final class PublicKey: Sendable {
     package var spki: [UInt8] { encodeDER { i2d_PUBKEY(raw, $0) } }
 
     /// The key as `PUBLIC KEY` in PEM.
-    package var pem: [UInt8] { get throws(TLSError) { try writePEM { PEM_write_bio_PUBKEY($0, raw) } } }
+    package var pem: [UInt8] { writePEM { PEM_write_bio_PUBKEY($0, raw) } }
 
     /// ECDSA P-256 with SHA-256 as JWTs carry it: 64 bytes, r then s. DER is taken too; some senders emit it.
     package func verifyES256(_ message: Span<UInt8>, signature: Span<UInt8>) -> Bool {

@@ -102,6 +102,12 @@ package final class TLSContext: Sendable {
         if SSL_CTX_get_verify_mode(raw) == SSL_VERIFY_NONE { SSL_CTX_set_verify(raw, SSL_VERIFY_PEER, nil) }
     }
 
+    /// Allows one version only, by its number on the wire: tests play older peers with it.
+    func limit(to version: UInt16) throws(TLSError) {
+        try attempt(TLSError.library) { shim_SSL_CTX_set_min_proto_version(raw, Int32(version)) }
+        try attempt(TLSError.library) { shim_SSL_CTX_set_max_proto_version(raw, Int32(version)) }
+    }
+
     /// Finds the best of our protocols in the client's list, as a range in that list.
     fileprivate func choose(from offered: UnsafeBufferPointer<UInt8>) -> Slice<UnsafeBufferPointer<UInt8>>? {
         for name in protocols {

@@ -13,6 +13,9 @@ final class X509: Sendable {
 
     deinit { X509_free(raw) }
 
+    /// The key as it stands in the certificate: cheaper than encoding it anew.
+    var spki: [UInt8] { encodeDER { i2d_X509_PUBKEY(X509_get_X509_PUBKEY(raw), $0) } }
+
     var der: [UInt8] { encodeDER { i2d_X509(raw, $0) } }
 }
 
