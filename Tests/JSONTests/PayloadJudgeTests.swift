@@ -21,7 +21,6 @@ import Testing
     @Test(arguments: JSONTestSuite.files("n_"))
     func `bad JSON is refused`(_ file: JSONTestSuite) {
         #expect(!isObject(file.bytes))
-        // These two end the object early, so that the whole is wrong or right by accident.
         #expect(!isObject(Array(#"{"x":"#.utf8) + file.bytes + [UInt8(ascii: "}")]))
     }
 
