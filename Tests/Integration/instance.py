@@ -5,6 +5,7 @@ import os
 import pathlib
 import queue
 import signal
+import socket
 import ssl
 import subprocess
 import tempfile
@@ -47,6 +48,13 @@ def command(*arguments: str, directory: str | None = None, **environment: str) -
         text=True,
         timeout=START_SECONDS,
     )
+
+
+def free_port() -> int:
+    """A port that nobody listens on at the moment."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
 
 
 def port_of(address: str) -> int:
