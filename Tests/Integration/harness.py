@@ -11,8 +11,8 @@ from instance import Instance, command, running
 from keys import ABSENT, Keys
 
 __all__ = [
-    "ABSENT", "APP", "BODY", "Admin", "Courier", "H2Client", "FOREIGN_TEAM", "Identity", "Instance", "Keys", "Message", "NEVER_ISSUED",
-    "OTHER_APP", "FOREIGN_APP", "Sandbox", "Stream", "check_shape", "command", "running", "topic_hash",
+    "ABSENT", "APP", "BODY", "FOREIGN_APP", "FOREIGN_TEAM", "NEVER_ISSUED", "OTHER_APP", "Admin", "Courier", "H2Client",
+    "Identity", "Instance", "Keys", "Message", "Sandbox", "Stream", "check_shape", "command", "running", "topic_hash",
 ]  # fmt: skip
 
 TEAM, FOREIGN_TEAM = "TEAMALPHA1", "TEAMBRAVO2"
