@@ -87,10 +87,10 @@ def to_bytes(value: str | bytes) -> bytes:
 class H2Client:
     """One TLS connection. Sends the preface at once, acknowledges SETTINGS and PING, and records every frame."""
 
-    def __init__(self, port: int, context: ssl.SSLContext, name: str = "localhost"):
+    def __init__(self, port: int, context: ssl.SSLContext, window: int = OUR_WINDOW):
         plain = socket.create_connection(("127.0.0.1", port), WAIT_SECONDS)
         plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self.socket = context.wrap_socket(plain, server_hostname=name)
+        self.socket = context.wrap_socket(plain, server_hostname="localhost")
         self.frames: list[Frame] = []
         self.settings: list[dict[int, int]] = []
         self.pongs: list[bytes] = []
@@ -105,7 +105,9 @@ class H2Client:
         self._next_id = 1
         self._block: tuple[HeadersFrame, bytearray] | None = None
         self._initial_window = DEFAULT_WINDOW
-        self.send_raw(PREFACE + self._hello())
+        self.send_raw(PREFACE + SettingsFrame(0, settings={SettingsFrame.ENABLE_PUSH: 0}).serialize())
+        if window:
+            self.give_credit(window)
 
     def __enter__(self) -> "H2Client":
         return self
@@ -177,6 +179,10 @@ class H2Client:
         self.pump_until(lambda: len(self.pongs) > before)
         return self.pongs[before]
 
+    def give_credit(self, window: int) -> None:
+        """Lets the peer send this much more on the connection."""
+        self.send_frame(WindowUpdateFrame(0, window_increment=window))
+
     def reset(self, stream: Stream, code: int = CANCEL) -> None:
         self.send_frame(RstStreamFrame(stream.id, error_code=code))
 
@@ -236,10 +242,6 @@ class H2Client:
         return ", ".join(f"{type(frame).__name__}({frame.stream_id})" for frame in self.frames[-12:])
 
     # Inside
-
-    def _hello(self) -> bytes:
-        settings = SettingsFrame(0, settings={SettingsFrame.ENABLE_PUSH: 0})
-        return settings.serialize() + WindowUpdateFrame(0, window_increment=OUR_WINDOW).serialize()
 
     def _read(self, seconds: float) -> bytes | None:
         try:

@@ -91,8 +91,9 @@ class Sandbox(Instance):
 
     # Provider
 
-    def client(self, alpn: tuple[str, ...] = ("h2",), **context) -> H2Client:
-        return H2Client(self.provider_port, self.context(alpn, **context))
+    def client(self, **context) -> H2Client:
+        """A provider's connection; `alpn` and `version` as for the context."""
+        return H2Client(self.provider_port, self.context(**context))
 
     def headers(self, token: str, changes: dict | None = None, extra=()) -> list[tuple[str, str]]:
         """The base request's header list. In `changes` a value of None removes a field; `extra` goes to the end."""

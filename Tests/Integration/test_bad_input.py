@@ -11,7 +11,7 @@ import pytest
 from hyperframe.frame import DataFrame, HeadersFrame
 
 from courier import CONNECT, CONNECT_ACK, encode
-from harness import APP, BODY, Courier, check_shape
+from harness import APP, BODY, NEVER_ISSUED, Courier, H2Client, check_shape
 
 MEBIBYTE = 1 << 20
 GIGABYTE = 10**9
@@ -104,6 +104,27 @@ def test_many_bodies_begun_and_never_ended(sandbox):
             client.pump(0)
         client.drain(0.3)
         assert sandbox.resident_bytes() - before < MEMORY_MARGIN
+
+
+@pytest.mark.sanitizer
+def test_a_client_that_gives_no_credit_for_bodies(sandbox):
+    """aioapns never does: after some 2400 errors our DATA is blocked. It waits, and nobody else does."""
+    wrong = {"apns-priority": "7"}
+    with bystanders(sandbox), H2Client(sandbox.provider_port, sandbox.context(), window=0) as client:
+        headers, streams = sandbox.headers(NEVER_ISSUED, wrong), []
+        for _ in range(30):
+            batch = [client.start(headers, BODY) for _ in range(100)]
+            client.pump_until(lambda: all(stream.headers for stream in batch))
+            streams += batch
+        client.drain(0.2)
+        assert 2000 < sum(stream.finished for stream in streams) < 3000
+        with bystanders(sandbox):
+            pass
+        client.give_credit(1 << 20)
+        client.wait(*streams)
+        for stream in streams:
+            check_shape(stream)
+        assert {stream.reason for stream in streams} == {"BadPriority"}
 
 
 @pytest.mark.sanitizer

@@ -76,6 +76,15 @@ async def send_all(client: APNs, token: str, count: int) -> list:
         client.pool.close()
 
 
+def through_aioapns(sandbox, monkeypatch, token: str, count: int) -> list:
+    """The answers to this many notifications; the client wants to be made inside the loop."""
+
+    async def body() -> list:
+        return await asyncio.wait_for(send_all(stranger(sandbox, monkeypatch), token, count), 30)
+
+    return asyncio.run(body())
+
+
 async def receive(connection, token: bytes, count: int, listening: asyncio.Event) -> set[bytes]:
     """What pypush gets and acknowledges, until it has this many."""
     payloads = set()
@@ -142,23 +151,12 @@ def test_pypush_gets_what_waited_while_it_was_away(sandbox, monkeypatch):
 
 
 def test_aioapns_understands_every_refusal(sandbox, monkeypatch):
-    answers = asyncio.run(send_refused(stranger(sandbox, monkeypatch)))
+    answers = through_aioapns(sandbox, monkeypatch, NEVER_ISSUED, 100)
     assert {(answer.status, answer.description) for answer in answers} == {("400", "BadDeviceToken")}
-    assert len(answers) == 100
-
-
-async def send_refused(client: APNs) -> list:
-    return await asyncio.wait_for(send_all(client, NEVER_ISSUED, 100), 30)
 
 
 def test_aioapns_reads_the_timestamp_of_a_410(sandbox, monkeypatch):
-    token = sandbox.register(state="unregistered")
-    client = stranger(sandbox, monkeypatch)
-
-    async def body() -> list:
-        return await asyncio.wait_for(send_all(client, token, 1), 20)
-
-    (answer,) = asyncio.run(body())
+    (answer,) = through_aioapns(sandbox, monkeypatch, sandbox.register(state="unregistered"), 1)
     assert (answer.status, answer.description) == ("410", "Unregistered")
     assert abs(int(answer.timestamp) / 1000 - time.time()) < 60
 
