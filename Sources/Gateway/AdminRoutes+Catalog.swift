@@ -124,7 +124,7 @@ struct KeyRoutes {
         do throws(TLSError) {
             guard let pem = body["publicKey"]?.string else {
                 let made = try PrivateKey.p256()
-                return (made.publicKey, String(decoding: try made.pem, as: UTF8.self))
+                return (made.publicKey, String(decoding: made.pem, as: UTF8.self))
             }
             let key = try PublicKey(pem: Array(pem.utf8))
             guard key.kind == .p256 else { throw TLSError.credentials("a provider key is an EC key on P-256") }

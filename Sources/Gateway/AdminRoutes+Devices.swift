@@ -110,7 +110,7 @@ struct DeviceRoutes {
             case let other: throw TLSError.credentials("keyType is ec or rsa, not '\(other)'")
             }
             let pem = try authority.issueDevice(publicKey: key.publicKey, name: name, days: Self.certificateDays)
-            let privatePEM = String(decoding: try key.pem, as: UTF8.self)
+            let privatePEM = String(decoding: key.pem, as: UTF8.self)
             return Issued(pem: pem, certificate: try Certificate(pem: pem), privatePEM: privatePEM)
         } catch {
             throw .badRequest("no certificate was made: \(error)")

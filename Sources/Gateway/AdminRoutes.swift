@@ -60,9 +60,11 @@ struct AdminRoutes: Sendable {
         case ("drain", "DELETE", nil):
             control.endDrain()
             return AdminResponse(status: 204)
-        case ("test", "POST", let hook?) where control.hasTestHooks: return try TestRoutes(control).respond(request, hook)
+        case ("test", "POST", let hook?) where control.hasTestHooks:
+            return try TestRoutes(control).respond(request, hook)
         case ("test", _, _): throw .notFound("test hooks are off; start with carillon serve --test-hooks")
-        case ("status", _, nil), ("notifications", _, nil), ("queues", _, _?), ("drain", _, nil): throw .methodNotAllowed
+        case ("status", _, nil), ("notifications", _, nil), ("queues", _, _?), ("drain", _, nil):
+            throw .methodNotAllowed
         default: throw .notFound("no such path")
         }
     }
@@ -78,7 +80,10 @@ struct AdminRoutes: Sendable {
     private var readiness: AdminResponse {
         let reasons = control.reasonsNotReady
         if reasons.isEmpty { return AdminResponse(status: 200, body: Array(#"{"reasons":[]}"#.utf8)) }
-        return AdminResponse(status: 503, body: json { $0.field("reasons", JSONValue.array(reasons.map(JSONValue.string))) })
+        return AdminResponse(
+            status: 503,
+            body: json { $0.field("reasons", JSONValue.array(reasons.map(JSONValue.string))) }
+        )
     }
 
     private var isLoopbackListener: Bool {
@@ -130,7 +135,8 @@ struct ListPage {
     }
 
     /// The page of `all`, which is sorted by `key`; keys are told to clients and come back as `after`.
-    func response<Item>(_ all: [Item], key: (Item) -> String, write: (Item, inout JSONWriter) -> Void) -> AdminResponse {
+    func response<Item>(_ all: [Item], key: (Item) -> String, write: (Item, inout JSONWriter) -> Void) -> AdminResponse
+    {
         let start = after.map { after in all.firstIndex { key($0) == after }.map { $0 + 1 } ?? all.count } ?? 0
         let page = all[start...].prefix(limit)
         let next = start + page.count < all.count ? page.last.map(key) : nil

@@ -1,8 +1,7 @@
-package import PushCore
 import Admin
-import JSON
-package import Reactor
-package import Storage
+import PushCore
+import Reactor
+import Storage
 import TLS
 
 /// The bytes of an instance's files; the gateway itself opens none but the store.
@@ -60,7 +59,9 @@ package final class Gateway {
     private let authority: Certificate
 
     /// Opens the store, listens on every port, and returns when everything is ready. `path` of the store is resolved.
-    package init(config: Config, files: InstanceFiles, testHooks: Bool, log: Log, clock: GatewayClock) throws(StartError) {
+    package init(config: Config, files: InstanceFiles, testHooks: Bool, log: Log, clock: GatewayClock)
+        throws(StartError)
+    {
         Machine.raiseOpenFileLimit()
         let identity = try GatewayIdentity(files, at: clock.now())
         authority = identity.authority.certificate
@@ -150,7 +151,9 @@ private func storeHooks(_ log: Log) -> StoreHooks {
     )
 }
 
-private func startAdmin(_ config: Config, _ files: InstanceFiles, _ routes: AdminRoutes) throws(StartError) -> AdminServer {
+private func startAdmin(_ config: Config, _ files: InstanceFiles, _ routes: AdminRoutes) throws(StartError)
+    -> AdminServer
+{
     do throws(AdminError) {
         return try AdminServer(
             host: config.adminHost,

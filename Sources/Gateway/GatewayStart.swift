@@ -71,7 +71,8 @@ struct GatewaySockets {
                 port = listener.port
                 listeners[loop].append(LoopListener(listener, door))
             } catch {
-                let advice = error.isAddressInUse ? "another program uses it; set \(setting) to a free port" : "see \(setting)"
+                let advice =
+                    error.isAddressInUse ? "another program uses it; set \(setting) to a free port" : "see \(setting)"
                 throw StartError("cannot listen on \(host):\(wanted): \(error); \(advice)")
             }
         }

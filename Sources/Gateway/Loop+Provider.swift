@@ -31,7 +31,8 @@ extension Loop {
         markDirty(connection)
         if count == 0 { return true }
         do throws(HTTP2Error) {
-            try connection.http.receive(buffers.transport.plaintext.span.extracting(0..<count))
+            let plain = buffers.transport.plaintext
+            try connection.http.receive(plain.span.extracting(0..<count))
         } catch {
             shared.log.debug("provider broke HTTP/2", LogField("peer", connection.peer), LogField("error", error))
             flush(connection)

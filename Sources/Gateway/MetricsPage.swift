@@ -1,6 +1,7 @@
 import PushCore
 import Reactor
 import Storage
+import TLS
 
 /// The metrics as Prometheus reads them (text format 0.0.4).
 struct MetricsPage {
