@@ -8,9 +8,11 @@ import TLS
 package struct InstanceFiles: Sendable {
     package var certificatePEM: [UInt8]
     package var keyPEM: [UInt8]
-    package var authorityCertificatePEM: [UInt8]
-    package var authorityKeyPEM: [UInt8]
+    package var caCertificatePEM: [UInt8]
+    package var caKeyPEM: [UInt8]
     package var adminToken: String
+    /// Where the database lies; nil keeps everything in memory.
+    package var storePath: String?
     /// Where the delivery log lies; nil keeps it in memory.
     package var deliveryLogPath: String?
     /// The demo app and key that `carillon init` made, taken by a store that is new; JSON.
@@ -19,17 +21,19 @@ package struct InstanceFiles: Sendable {
     package init(
         certificatePEM: [UInt8],
         keyPEM: [UInt8],
-        authorityCertificatePEM: [UInt8],
-        authorityKeyPEM: [UInt8],
+        caCertificatePEM: [UInt8],
+        caKeyPEM: [UInt8],
         adminToken: String,
+        storePath: String? = nil,
         deliveryLogPath: String? = nil,
         seed: [UInt8]? = nil
     ) {
         self.certificatePEM = certificatePEM
         self.keyPEM = keyPEM
-        self.authorityCertificatePEM = authorityCertificatePEM
-        self.authorityKeyPEM = authorityKeyPEM
+        self.caCertificatePEM = caCertificatePEM
+        self.caKeyPEM = caKeyPEM
         self.adminToken = adminToken
+        self.storePath = storePath
         self.deliveryLogPath = deliveryLogPath
         self.seed = seed
     }
@@ -65,7 +69,7 @@ package final class Gateway {
         Machine.raiseOpenFileLimit()
         let identity = try GatewayIdentity(files, at: clock.now())
         authority = identity.authority.certificate
-        let (store, snapshot) = try openStore(config, seed: files.seed, at: clock.now())
+        let (store, snapshot) = try openStore(files, at: clock.now())
         let deliveries = try openDeliveryLog(config, path: files.deliveryLogPath)
         let count = config.threads > 0 ? config.threads : Machine.cores
         let metrics = Metrics()

@@ -16,8 +16,8 @@ struct GatewayIdentity {
             serverNotAfter = Moment(seconds: server.notAfter)
             contexts = try TLSContexts(certificatePEM: files.certificatePEM, keyPEM: files.keyPEM)
             authority = try CertificateAuthority(
-                certificatePEM: files.authorityCertificatePEM,
-                keyPEM: files.authorityKeyPEM
+                certificatePEM: files.caCertificatePEM,
+                keyPEM: files.caKeyPEM
             )
         } catch {
             throw StartError("tls.certificate, tls.key or tls.ca cannot be used: \(error)")
@@ -82,18 +82,14 @@ struct GatewaySockets {
 
 /// Opens the store and reads all of it; a new one takes the seed.
 func openStore(
-    _ config: Config,
-    seed: [UInt8]?,
+    _ files: InstanceFiles,
     at now: Moment
 ) throws(StartError) -> (store: any MessageStore, snapshot: StoreSnapshot) {
     do throws(StoreError) {
         let store: any MessageStore
-        switch config.store {
-        case .memory: store = MemoryStore()
-        case .sqlite(let path): store = try SQLiteStore(path: path)
-        }
+        if let path = files.storePath { store = try SQLiteStore(path: path) } else { store = MemoryStore() }
         var snapshot = try store.load(at: now)
-        if snapshot.isNew, let seed {
+        if snapshot.isNew, let seed = files.seed {
             try store.commit(try parseSeed(seed, at: now))
             snapshot = try store.load(at: now)
         }
