@@ -33,7 +33,7 @@ private let explanations: [String: String] = [
     "BadCertificateEnvironment": "the client certificate is for the other environment: push to the other gateway",
     "BadCollapseId": "the collapse id is longer than 64 bytes: shorten it",
     "BadDeviceToken":
-        "the device token is malformed or unknown in this environment: use the token that the app got from this gateway",
+        "the device token is malformed or unknown in this environment: use the one the app got from this gateway",
     "BadEnvironmentKeyIdInToken": "the signing key is for the other environment: use another key",
     "BadEnvironmentKeyInToken": "the signing key is for the other environment: use another key",
     "BadExpirationDate": "the expiration is not a whole number of Unix seconds: send 0 or such a number",
