@@ -1,0 +1,21 @@
+import CLinux
+import Glibc
+
+/// An open descriptor with one owner; it closes when the owner goes.
+package struct FileDescriptor: ~Copyable, Sendable {
+    package let number: Int32
+
+    package init(owning number: Int32) {
+        precondition(number >= 0, "not an open descriptor")
+        self.number = number
+    }
+
+    deinit { close(number) }
+
+    /// Gives the descriptor up without closing it; the caller must.
+    package consuming func release() -> Int32 {
+        let number = number
+        discard self
+        return number
+    }
+}
