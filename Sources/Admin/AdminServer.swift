@@ -1,5 +1,4 @@
 import CMicroHTTPD
-import Glibc
 
 /// The operators' door: an HTTP/1.1 listener of its own threads that knows nothing of pushes.
 ///
@@ -21,7 +20,7 @@ package final class AdminServer {
         let listener = try ListenSocket(host: host, port: port)
         let service = Service(respond: respond)
         guard let daemon = start(service, on: listener.descriptor, tls: tls) else {
-            close(listener.descriptor)
+            // libmicrohttpd has closed the socket.
             throw tls == nil ? .cannotStart(reason: "out of memory or threads") : .unusableCertificate
         }
         self.port = listener.port

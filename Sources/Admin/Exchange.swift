@@ -1,5 +1,4 @@
 import CMicroHTTPD
-import Glibc
 
 /// One request on its way in, from its first line until its answer has gone. It belongs to its connection's thread.
 final class Exchange {

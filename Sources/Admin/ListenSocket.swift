@@ -10,16 +10,16 @@ struct ListenSocket {
     init(host: String, port: UInt16) throws(AdminError) {
         if host == "*" {
             do throws(AdminError) {
-                self = try ListenSocket(numeric: "::", port: port)
+                self = try ListenSocket(address: "::", port: port)
             } catch .cannotListen {
-                self = try ListenSocket(numeric: "0.0.0.0", port: port)
+                self = try ListenSocket(address: "0.0.0.0", port: port)
             }
         } else {
-            self = try ListenSocket(numeric: host, port: port)
+            self = try ListenSocket(address: host, port: port)
         }
     }
 
-    private init(numeric host: String, port: UInt16) throws(AdminError) {
+    private init(address host: String, port: UInt16) throws(AdminError) {
         var hints = addrinfo()
         hints.ai_flags = AI_PASSIVE | AI_NUMERICSERV
         hints.ai_socktype = CInt(SOCK_STREAM.rawValue)

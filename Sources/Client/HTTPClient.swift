@@ -58,6 +58,8 @@ package final class HTTPClient {
         stream.set(CURLOPT_LOW_SPEED_TIME, 30)
 
         let multi = Multi(stream)
+        // The list and the transfer are lent to libcurl while the multi handle lives.
+        defer { withExtendedLifetime((fields, transfer, multi)) {} }
         repeat {
             multi.step()
             guard stream.number(CURLINFO_RESPONSE_CODE) == 200 else { continue }
@@ -65,7 +67,6 @@ package final class HTTPClient {
                 guard onLine(line) else { return }
             }
         } while multi.result == nil
-        withExtendedLifetime((fields, transfer)) {}
 
         if let code = multi.result, code != CURLE_OK { throw failure(code, url, stream, transfer) }
         let status = stream.number(CURLINFO_RESPONSE_CODE)

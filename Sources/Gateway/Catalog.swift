@@ -14,14 +14,14 @@ final class Topic: Sendable {
     /// The same for all topics of one app.
     let appNumber: Int
 
-    init(app: App, suffix: String?, appNumber: Int) {
+    init(app: App, suffix: String?) {
         name = app.bundle + (suffix ?? "")
         bytes = Array(name.utf8)
         hash = topicHash(name)
         bundle = app.bundle
         team = app.team
         self.suffix = suffix
-        self.appNumber = appNumber
+        appNumber = app.bundle.hashValue
     }
 }
 
@@ -54,8 +54,8 @@ final class Catalog: Sendable {
         self.apps = Dictionary(apps.map { ($0.bundle, $0) }) { _, last in last }
         self.keys = Dictionary(keys.compactMap(KnownKey.init).map { ($0.record.keyID, $0) }) { _, last in last }
         var topics: [Topic] = []
-        for (number, app) in apps.enumerated() {
-            for suffix in Self.suffixes(of: app) { topics.append(Topic(app: app, suffix: suffix, appNumber: number)) }
+        for app in apps {
+            for suffix in Self.suffixes(of: app) { topics.append(Topic(app: app, suffix: suffix)) }
         }
         topicsByName = Dictionary(topics.map { ($0.name, $0) }) { first, _ in first }
         topicsByHash = Dictionary(topics.map { ($0.hash, $0) }) { first, _ in first }

@@ -1,4 +1,5 @@
 import PushCore
+import Reactor
 import Storage
 import TLS
 import Wire
@@ -43,13 +44,23 @@ extension Home {
 
     // MARK: Enrolment
 
+    /// Adds a device, or gives a known one its new certificate; its base token stays.
     func enroll(_ device: Device) {
-        if let known = devices[device.id] {
-            known.record = device
-        } else {
+        guard let known = devices[device.id], let old = known.record, old.removedAt == nil else {
             restore(device)
+            return changes.append(.saveDevice(device))
         }
-        changes.append(.saveDevice(device))
+        let renewed = Device(
+            id: device.id,
+            name: device.name,
+            keyType: device.keyType,
+            baseToken: old.baseToken,
+            certificateNotAfter: device.certificateNotAfter,
+            createdAt: old.createdAt,
+            removedAt: nil
+        )
+        known.record = renewed
+        changes.append(.saveDevice(renewed))
     }
 
     /// Ends the device's session and all its registrations; its certificate is refused from now on.
@@ -193,6 +204,12 @@ extension Home {
             guard index < surplus || now - revokedAt > Limits.revokedMemory else { break }
             forget(registration)
         }
+    }
+
+    /// When the oldest push that is held was accepted.
+    var oldestHeld: Moment? {
+        guard metrics.held.value > 0 else { return nil }
+        return (Array(devices.values) + orphans).compactMap { $0.queue.heldCount > 0 ? $0.queue.oldest : nil }.min()
     }
 
     private func forget(_ registration: RegistrationState) {

@@ -1,4 +1,5 @@
 import PushCore
+import Reactor
 import Storage
 import Wire
 
@@ -229,7 +230,9 @@ final class Home {
 
     private func admitsRate(_ registration: RegistrationState, at now: Moment) -> Bool {
         guard config.providerTokenRate > 0 else { return true }
-        if registration.rateSecond != now.seconds { (registration.rateSecond, registration.rateCount) = (now.seconds, 0) }
+        if registration.rateSecond != now.seconds {
+            (registration.rateSecond, registration.rateCount) = (now.seconds, 0)
+        }
         registration.rateCount += 1
         return registration.rateCount <= config.providerTokenRate
     }

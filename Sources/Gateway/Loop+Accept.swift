@@ -3,15 +3,21 @@ import PushCore
 import Reactor
 import TLS
 
-/// A listening socket of one loop. `Locked` only carries it from the thread that made it to the loop's.
-struct LoopListener {
-    enum Door {
+/// A listening socket of one loop.
+final class LoopListener: Sendable {
+    enum Door: Sendable {
+        case channels
         case provider
         case device
     }
 
     let door: Door
-    let socket: Locked<Listener>
+    let socket: Listener
+
+    init(_ socket: consuming Listener, _ door: Door) {
+        self.socket = socket
+        self.door = door
+    }
 }
 
 // New connections: taken while the bounds allow.
@@ -22,21 +28,11 @@ extension Loop {
         for _ in 0..<64 {
             guard !isRefusing else { return }
             if door == .device, openingCount >= shared.config.limitsHandshakes { return pause(place) }
-            let socket = listeners[place].socket
-            let accepted: Result<(number: Int32, peer: PeerAddress)?, SystemError> = socket.withLock { listener in
-                do throws(SystemError) {
-                    guard let accepted = try listener.accept() else { return .success(nil) }
-                    let peer = accepted.peer
-                    return .success((accepted.takeDescriptor().release(), peer))
-                } catch {
-                    return .failure(error)
-                }
-            }
-            switch accepted {
-            case .success(nil): return
-            case .success(let connection?):
-                open(FileDescriptor(owning: connection.number), connection.peer, door)
-            case .failure(let error):
+            do throws(SystemError) {
+                guard let accepted = try listeners[place].socket.accept() else { return }
+                let peer = accepted.peer
+                open(accepted.takeDescriptor(), peer, door)
+            } catch {
                 shared.log.warning("cannot accept connections for now", LogField("error", error))
                 return pause(place)
             }
@@ -48,14 +44,14 @@ extension Loop {
             shared.metrics.refusedConnections.add(1)
             return
         }
-        let context = door == .provider ? contexts.provider : contexts.device
+        let context = door == .device ? contexts.device : contexts.provider
         let number = descriptor.number
         do throws(TLSError) {
             let tls = try TLSSession(context: context, transport: buffers.transport)
             let stream = SecureStream(descriptor, tls: tls, buffers: buffers)
             let token = connections.reserve()
             switch door {
-            case .provider: openProvider(token, stream, peer)
+            case .provider, .channels: openProvider(token, stream, peer, door)
             case .device: openDevice(token, stream, peer)
             }
             watch(number, token)
@@ -64,7 +60,12 @@ extension Loop {
         }
     }
 
-    private func openProvider(_ token: UInt64, _ stream: SecureStream, _ peer: PeerAddress) {
+    private func openProvider(
+        _ token: UInt64,
+        _ stream: SecureStream,
+        _ peer: PeerAddress,
+        _ door: LoopListener.Door
+    ) {
         do throws(HTTP2Error) {
             let http = try HTTP2Server(fields: fields, limits: HTTP2Limits())
             let connection = ProviderConnection(
@@ -75,6 +76,7 @@ extension Loop {
                 config: shared.config,
                 at: now
             )
+            connection.isForChannels = door == .channels
             connections.set(.provider(connection), at: token)
             shared.metrics.providerConnections.add(1)
             connection.timer = arm(token, at: now + Limits.handshake, unless: connection.timer)
@@ -102,7 +104,7 @@ extension Loop {
     /// Stops taking connections at a listener until `resumeListeners`.
     private func pause(_ place: Int) {
         // Failing to change what is watched leaves the listener ready: the next turn tries again.
-        try? poller.change(listeners[place].socket.withLock { $0.number }, token: UInt64(place + 1), for: [])
+        try? poller.change(listeners[place].socket.number, token: UInt64(place + 1), for: [])
         pausedListeners.insert(place)
     }
 
@@ -111,7 +113,7 @@ extension Loop {
         guard !pausedListeners.isEmpty, openingCount < shared.config.limitsHandshakes, !isRefusing else { return }
         for place in pausedListeners {
             // As above.
-            try? poller.change(listeners[place].socket.withLock { $0.number }, token: UInt64(place + 1), for: .read)
+            try? poller.change(listeners[place].socket.number, token: UInt64(place + 1), for: .read)
         }
         pausedListeners.removeAll()
     }

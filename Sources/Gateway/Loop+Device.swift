@@ -15,7 +15,8 @@ extension Loop {
                 case .plain(let count, let mayContinue):
                     connection.lastHeard = now
                     if case .leaving = connection.phase { return }
-                    if count > 0 { connection.decoder.append(buffers.transport.plaintext.span.extracting(0..<count)) }
+                    let plain = buffers.transport.plaintext
+                    if count > 0 { connection.decoder.append(plain.span.extracting(0..<count)) }
                     obey(connection)
                     guard mayContinue, connections[connection.token] != nil else { return }
                 }
@@ -46,7 +47,11 @@ extension Loop {
                 }
             }
         } catch {
-            shared.log.debug("device broke the protocol", LogField("peer", connection.peer), LogField("error", error))
+            shared.log.debug(
+                "device broke the protocol",
+                LogField("peer", connection.peer),
+                LogField("error", "\(error)")
+            )
             if case .opening = connection.phase { shared.metrics.handshake(.malformed) }
             end(connection)
         }
@@ -174,7 +179,9 @@ extension Loop {
 
     /// Frames a push for a session of this loop.
     func notify(_ link: SessionLink, _ push: Push, _ flag: StorageFlag, _ registration: RegistrationState) {
-        guard case .device(let connection) = connections[link.connection], let topic = registration.topic else { return }
+        guard case .device(let connection) = connections[link.connection], let topic = registration.topic else {
+            return
+        }
         var frame = Notify(
             token: registration.record.token.bytes,
             topicHash: topic.hash,

@@ -8,6 +8,7 @@ extension Loop {
         switch step {
         case .refuse:
             isRefusing = true
+        case .notice:
             eachProvider { $0.http.goAway(lastStream: nil, code: .noError, reason: Rejection.shutdown.body()) }
         case .farewell:
             eachProvider { connection in
@@ -33,7 +34,15 @@ extension Loop {
         flushDirty()
     }
 
-    /// Takes requests again, when a drain without an exit is called off.
+    /// Requests that wait for an answer or are not complete.
+    var openStreams: Int {
+        connections.all.reduce(0) { sum, entry in
+            guard case .provider(let provider) = entry.connection else { return sum }
+            return sum + provider.http.openStreams
+        }
+    }
+
+    /// Takes connections again, when a drain without an exit is called off.
     func endDrain() {
         isRefusing = false
         resumeListeners()

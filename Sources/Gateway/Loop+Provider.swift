@@ -1,6 +1,8 @@
 import HTTP2
+import JSON
 import PushCore
 import Reactor
+import TLS
 
 // The provider's wire: requests in, offers to their home loops, answers out.
 extension Loop {
@@ -29,7 +31,8 @@ extension Loop {
         markDirty(connection)
         if count == 0 { return true }
         do throws(HTTP2Error) {
-            try connection.http.receive(buffers.transport.plaintext.span.extracting(0..<count))
+            let plain = buffers.transport.plaintext
+            try connection.http.receive(plain.span.extracting(0..<count))
         } catch {
             shared.log.debug("provider broke HTTP/2", LogField("peer", connection.peer), LogField("error", error))
             flush(connection)
@@ -73,6 +76,8 @@ extension Loop {
         _ connection: ProviderConnection
     ) throws(Rejection) -> PushOffer {
         let bytes = request.bytes.span
+        // Channel management has paths of its own; no push goes in here.
+        if connection.isForChannels { throw .badPath }
         let target = try PushRequest.target(head, bytes)
         let verified = try authorize(head, bytes, connection)
         let messageID = try PushRequest.messageID(head, bytes)

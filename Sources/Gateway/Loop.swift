@@ -16,6 +16,7 @@ struct LoopShared: Sendable {
     let mailboxes: [Mailbox<LoopMessage>]
     let authority: Certificate
     let answers: AnswerHook
+    let rates: Rates
 }
 
 /// One thread: its poller, its connections, its home. Made and run on that thread, so no other thread can name it.
@@ -52,6 +53,7 @@ final class Loop {
     private var waitingForBatch: [(Loop, StoreError?) -> Void] = []
     private var nextBatch: UInt64 = 1
     private var nextSweep: Moment
+    private var nextSample = Moment(nanoseconds: 0)
     private var isStopped = false
 
     static let mailboxToken: UInt64 = 0
@@ -74,7 +76,7 @@ final class Loop {
         listeners = start.listeners
         try poller.add(shared.mailboxes[index].number, token: Self.mailboxToken, for: .read)
         for (place, listener) in listeners.enumerated() {
-            try poller.add(listener.socket.withLock { $0.number }, token: UInt64(place + 1), for: .read)
+            try poller.add(listener.socket.number, token: UInt64(place + 1), for: .read)
         }
     }
 
@@ -206,6 +208,17 @@ final class Loop {
             nextSweep = now + Self.sweepInterval
             home.sweep(at: now)
         }
+        if index == 0, now >= nextSample {
+            nextSample = now + .seconds(1)
+            shared.rates.sample(at: Clock.monotonic())
+        }
+    }
+
+    /// The test clock was moved: what is due by it happens now.
+    func timeMoved() {
+        now = shared.clock.now()
+        expire()
+        carryOutEffects()
     }
 
     /// Asks for `timer` at `moment`, unless it is asked for earlier anyway. Returns the one that counts.

@@ -62,8 +62,10 @@ enum LoopMessage: Sendable {
 
 /// The steps of a drain, in order (design.md 2.11).
 enum DrainStep: Sendable {
-    /// No new connections; a first GOAWAY.
+    /// No new connections.
     case refuse
+    /// A first GOAWAY: open no new streams, please.
+    case notice
     /// The last GOAWAY; goodbyes to devices.
     case farewell
     /// What is unanswered now is told so; everything closes.

@@ -1,4 +1,4 @@
-import PushCore
+package import PushCore
 import Reactor
 import TLS
 

@@ -1,4 +1,4 @@
-import PushCore
+package import PushCore
 package import Reactor
 
 /// The numbers behind the metrics: written by loops, read by the admin thread. All are atomic, none is locked.

@@ -35,6 +35,8 @@ final class ProviderConnection {
     var team: String?
     var updates: ProviderTokenUpdates
     var lastTopic: Topic?
+    /// It came in by the channel management port, where no push path exists.
+    var isForChannels = false
     /// A drain has said goodbye; no new request is taken.
     var isLeaving = false
 

@@ -60,7 +60,8 @@ final class SecureStream {
         var plain = 0
         var failed = false
         do throws(TLSError) {
-            plain = try tls.receive(buffers.ciphertext.span.extracting(0..<count))
+            let ciphertext = buffers.ciphertext
+            plain = try tls.receive(ciphertext.span.extracting(0..<count))
         } catch {
             failed = true
         }
@@ -75,7 +76,12 @@ final class SecureStream {
     func sendPlain() throws(StreamFailure) {
         defer { buffers.plain.removeAll(keepingCapacity: true) }
         guard !buffers.plain.isEmpty, !isEnding else { return }
-        do throws(TLSError) { try tls.send(buffers.plain.span) } catch { throw .tls(error) }
+        do throws(TLSError) {
+            let plain = buffers.plain
+            try tls.send(plain.span)
+        } catch {
+            throw .tls(error)
+        }
         do throws(SystemError) { try push() } catch { throw .system(error) }
     }
 
@@ -83,8 +89,9 @@ final class SecureStream {
     func flush() throws(StreamFailure) {
         guard !unsent.isEmpty else { return }
         do throws(SystemError) {
-            let count = try descriptor.send(unsent.span)
-            unsent.removeFirst(count)
+            let waiting = unsent
+            let count = try descriptor.send(waiting.span)
+            unsent = Array(waiting[count...])
             // A sleeping session owns no buffer.
             if unsent.isEmpty { unsent = [] }
         } catch {
@@ -112,8 +119,9 @@ final class SecureStream {
             unsent.append(contentsOf: buffers.transport.outgoing)
             return
         }
-        let count = try descriptor.send(buffers.transport.outgoing.span)
-        if count < buffers.transport.outgoing.count { unsent = Array(buffers.transport.outgoing[count...]) }
+        let outgoing = buffers.transport.outgoing
+        let count = try descriptor.send(outgoing.span)
+        if count < outgoing.count { unsent = Array(outgoing[count...]) }
     }
 }
 

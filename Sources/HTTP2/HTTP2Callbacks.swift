@@ -4,34 +4,34 @@ import CNGHTTP2
 enum HTTP2Callbacks {
     static func install(on callbacks: OpaquePointer?) {
         nghttp2_session_callbacks_set_on_begin_frame_callback(callbacks) { _, head, context in
-            with(context) { $0.beginFrame(head!.pointee.type) }
+            streams(context).pointee.beginFrame(head!.pointee.type)
         }
         nghttp2_session_callbacks_set_on_begin_headers_callback(callbacks) { session, frame, context in
             let isTrailer = frame!.pointee.headers.cat == NGHTTP2_HCAT_HEADERS
-            return with(context) { $0.beginHeaders(session!, head(frame).stream_id, isTrailer: isTrailer) }
+            return streams(context).pointee.beginHeaders(session!, head(frame).stream_id, isTrailer: isTrailer)
         }
         nghttp2_session_callbacks_set_on_header_callback(callbacks) {
             // session, frame, name, its length, value, its length, flags, context
             let (session, name, value) = ($0!, bytes($2, $3), bytes($4, $5))
-            return with($7) { $0.header(session, name, value) }
+            return streams($7).pointee.header(session, name, value)
         }
         nghttp2_session_callbacks_set_on_invalid_header_callback(callbacks) {
             // The same. A header is never dropped silently.
             let (session, stream) = ($0!, head($1).stream_id)
-            return with($7) { $0.reset(session, stream, .protocolError) }
+            return streams($7).pointee.reset(session, stream, .protocolError)
         }
         nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks) {
             // session, flags, stream, bytes, their count, context
             let (session, stream, chunk) = ($0!, $2, bytes($3, $4))
-            return with($5) { $0.data(session, stream, chunk) }
+            return streams($5).pointee.data(session, stream, chunk)
         }
         nghttp2_session_callbacks_set_on_frame_recv_callback(callbacks) { session, frame, context in
             let head = head(frame)
-            with(context) { $0.frame(session!, head) }
+            streams(context).pointee.frame(session!, head)
             return 0
         }
         nghttp2_session_callbacks_set_on_stream_close_callback(callbacks) { session, stream, _, context in
-            with(context) { $0.close(session!, stream) }
+            streams(context).pointee.close(session!, stream)
             return 0
         }
     }
@@ -42,14 +42,11 @@ enum HTTP2Callbacks {
             // session, stream, buffer, room in it, flags, source, context
             let (buffer, room, flags) = ($2!, $3, $4!)
             let request = Unmanaged<HTTP2Request>.fromOpaque($5!.pointee.ptr).takeUnretainedValue()
-            let body = request.answer
-            guard body.count <= room else {
-                with($6) { $0.wait(request) }
+            guard let count = streams($6).pointee.fetch(request, into: buffer, room: room) else {
                 return Int(NGHTTP2_ERR_DEFERRED.rawValue)
             }
-            body.withUnsafeBufferPointer { buffer.update(from: $0.baseAddress!, count: $0.count) }
             flags.pointee = NGHTTP2_DATA_FLAG_EOF.rawValue
-            return body.count
+            return count
         }
     }
 }
@@ -59,10 +56,10 @@ let callbackFailure = NGHTTP2_ERR_CALLBACK_FAILURE.rawValue
 /// Makes nghttp2 skip the rest of a header block whose stream was reset.
 let skipStream = NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE.rawValue
 
-/// Calls back without touching the reference count: the session's owner holds the streams.
+/// The streams are in a cell that outlives nghttp2's session, so no reference is counted here.
 @inline(__always)
-private func with<Result>(_ context: UnsafeMutableRawPointer?, _ use: (HTTP2Streams) -> Result) -> Result {
-    Unmanaged<HTTP2Streams>.fromOpaque(context!)._withUnsafeGuaranteedRef(use)
+private func streams(_ context: UnsafeMutableRawPointer?) -> UnsafeMutablePointer<HTTP2Streams> {
+    context!.assumingMemoryBound(to: HTTP2Streams.self)
 }
 
 /// The header that begins every kind of frame; reading it alone spares a copy of the union.

@@ -1,3 +1,5 @@
+import Glibc
+
 /// The header names that the owner wants to see; a name's place in the list is its field number.
 ///
 /// Others are counted for size and dropped. A look-up hashes the length and two bytes, because a name is looked up for
@@ -24,12 +26,12 @@ package struct HTTP2Fields: Sendable {
 
     var count: Int { names.count }
 
-    func index(of name: UnsafePointer<UInt8>, _ count: Int) -> Int? {
-        guard count > 0 else { return nil }
-        var place = Self.hash(name, count)
+    func index(of name: UnsafeBufferPointer<UInt8>) -> Int? {
+        guard let start = name.baseAddress, name.count > 0 else { return nil }
+        var place = Self.hash(start, name.count)
         while places[place] != Self.free {
             let field = Int(places[place])
-            if names[field].utf8CodeUnitCount == count, equal(names[field].utf8Start, name, count) { return field }
+            if equal(names[field], name) { return field }
             place = (place + 1) & 255
         }
         return nil
@@ -40,7 +42,6 @@ package struct HTTP2Fields: Sendable {
     }
 }
 
-private func equal(_ a: UnsafePointer<UInt8>, _ b: UnsafePointer<UInt8>, _ count: Int) -> Bool {
-    for index in 0..<count where a[index] != b[index] { return false }
-    return true
+private func equal(_ a: StaticString, _ b: UnsafeBufferPointer<UInt8>) -> Bool {
+    a.utf8CodeUnitCount == b.count && memcmp(a.utf8Start, b.baseAddress!, b.count) == 0
 }

@@ -4,19 +4,21 @@ import CNGHTTP2
 package final class HTTP2Server {
     private let session: OpaquePointer
     /// nghttp2 borrows them; this object owns both and frees the session first.
-    private let streams: HTTP2Streams
+    private let cell: Cell<HTTP2Streams>
     /// What our next SETTINGS say is the stream limit; nghttp2 is told `streamCeiling`.
     private var announcedStreams: Int
     /// GOAWAY frames that nghttp2 cannot make, for the next `collect`.
     private var notices: [UInt8] = []
-    /// Answered before they were complete; reset once the answer is out.
-    private var refusing: [HTTP2Request] = []
+    /// Streams answered before they were complete; reset once the answer is out.
+    private var refusing: [Int32] = []
+    /// nghttp2 could not go on sending.
+    private var isBroken = false
 
     /// Our SETTINGS are in the first `collect`. Fails only for want of memory.
     package init(fields: HTTP2Fields, limits: HTTP2Limits) throws(HTTP2Error) {
-        let streams = HTTP2Streams(fields: fields, limits: limits)
-        session = try makeSession(Unmanaged.passUnretained(streams).toOpaque())
-        self.streams = streams
+        let cell = Cell(HTTP2Streams(fields: fields, limits: limits))
+        session = try makeSession(cell.pointer)
+        self.cell = cell
         announcedStreams = limits.announcedStreams
         try check(submitSettings(session, firstSettings(limits)))
         let window = Int32(clamping: limits.bufferedBodyBytes)
@@ -24,6 +26,11 @@ package final class HTTP2Server {
     }
 
     deinit { nghttp2_session_del(session) }
+
+    private var streams: HTTP2Streams {
+        _read { yield cell.pointer.pointee }
+        _modify { yield &cell.pointer.pointee }
+    }
 
     /// Feeds bytes read from the peer. After a throw `collect` yields the GOAWAY; then the connection is closed.
     package func receive(_ bytes: Span<UInt8>) throws(HTTP2Error) {
@@ -48,7 +55,7 @@ package final class HTTP2Server {
             _ = answer.withPairs { nghttp2_submit_response(session, request.stream, $0.baseAddress, $0.count, nil) }
         } else {
             precondition(answer.body.count <= 16384, "a body must fit in one frame")
-            request.setAnswer(answer.body)
+            streams.hold(answer.body, for: request)
             var body = HTTP2Callbacks.body(of: request)
             _ = answer.withPairs { nghttp2_submit_response(session, request.stream, $0.baseAddress, $0.count, &body) }
         }
@@ -57,7 +64,7 @@ package final class HTTP2Server {
     /// After the answer to an incomplete request: tells the peer, without blame, to send no more of it.
     package func refuseRest(of request: HTTP2Request) {
         guard !request.isComplete, !request.isClosed else { return }
-        refusing.append(request)
+        refusing.append(request.stream)
     }
 
     /// The owner is done with the request and must not touch it again. Its body no longer burdens the window.
@@ -85,7 +92,7 @@ package final class HTTP2Server {
 
     /// Ends one stream without an answer.
     package func reset(_ stream: Int32, _ code: HTTP2Code) {
-        streams.request(session, stream)?.isSettled = true
+        streams.request(session, stream)?.record.isSettled = true
         nghttp2_submit_rst_stream(session, 0, stream, code.rawValue)
     }
 
@@ -108,26 +115,39 @@ package final class HTTP2Server {
 
     /// Nothing more will be read or written; the connection can be closed.
     package var isFinished: Bool {
-        notices.isEmpty && nghttp2_session_want_read(session) == 0 && nghttp2_session_want_write(session) == 0
+        guard !isBroken else { return true }
+        return notices.isEmpty && nghttp2_session_want_read(session) == 0 && nghttp2_session_want_write(session) == 0
     }
 
-    /// Answers that wait for room in the peer's window. Some clients never give any; then it is time for GOAWAY.
-    package var blockedAnswers: Int { streams.deferred.count }
+    /// Answers whose body is not sent; after `collect`, those that wait for room in the peer's window. aioapns never
+    /// gives any back, and its errors pile up here until the owner ends the connection.
+    package var blockedAnswers: Int { streams.heldAnswers }
 
     /// The peer no longer waits for the answer.
     package func isCancelled(_ request: HTTP2Request) -> Bool { request.isClosed }
+
+    /// Frees the requests kept for use again: for a connection that fell quiet.
+    package func trim() { streams.trim() }
 
     private func send(into output: inout [UInt8]) {
         while true {
             var chunk: UnsafePointer<UInt8>?
             let count = nghttp2_session_mem_send(session, &chunk)
             guard count > 0, let chunk else {
-                if count < 0 { streams.fail(HTTP2Error(library: Int32(count))) }
+                isBroken = count < 0
                 return
             }
-            output.append(contentsOf: UnsafeBufferPointer(start: chunk, count: count))
-            if chunk[3] == FrameType.settings, count > 9 { announce(in: &output, frameSize: count) }
+            let frame = UnsafeBufferPointer(start: chunk, count: count)
+            output.append(contentsOf: frame)
+            if frame[3] == FrameType.settings { announce(in: &output, frameSize: count) }
+            if frame[3] == FrameType.goAway { noteGoAway(frame) }
         }
+    }
+
+    /// nghttp2 ends a connection by itself when the peer breaks the protocol; its GOAWAY tells.
+    private func noteGoAway(_ frame: UnsafeBufferPointer<UInt8>) {
+        let code = frame[13..<17].reduce(0) { $0 << 8 | UInt32($1) }
+        if code != 0, !streams.isLeaving { streams.fail(.broken(HTTP2Code(rawValue: code))) }
     }
 
     /// Writes the announced stream limit over the one nghttp2 was told.
@@ -144,12 +164,10 @@ package final class HTTP2Server {
     }
 
     private func resetRefused() {
-        refusing.removeAll { request in
+        refusing.removeAll { stream in
             // 1 once the answer has ended our side of the stream, -1 if the stream is gone.
-            let ended = request.isClosed ? -1 : nghttp2_session_get_stream_local_close(session, request.stream)
-            if ended == 1 {
-                nghttp2_submit_rst_stream(session, 0, request.stream, HTTP2Code.noError.rawValue)
-            }
+            let ended = nghttp2_session_get_stream_local_close(session, stream)
+            if ended == 1 { nghttp2_submit_rst_stream(session, 0, stream, HTTP2Code.noError.rawValue) }
             return ended != 0
         }
     }

@@ -1,4 +1,6 @@
-/// A parsed document as simdjson leaves it: 64-bit words in document order, strings in a second buffer (its doc/tape.md).
+/// A parsed document as simdjson leaves it: 64-bit words in document order, strings in a second buffer.
+///
+/// The format is simdjson's doc/tape.md.
 ///
 /// It borrows the parser's memory and is never kept. The words were written by simdjson, so they are trusted.
 struct Tape {

@@ -39,7 +39,7 @@ package struct DeviceQueue: Sendable {
     var waiting: (immediate: [Entry], aware: [Entry], first: [Entry]) = ([], [], [])
     var flights: [Flight] = []
     /// nil without a session.
-    var isAwake: Bool?
+    package internal(set) var isAwake: Bool?
     /// Marked entries that still wait: when the last one leaves, it says so.
     var marked = 0
 
@@ -162,7 +162,9 @@ package struct DeviceQueue: Sendable {
     private mutating func collapse(with push: Push, into effects: inout [QueueEffect]) {
         guard !push.collapseID.isEmpty else { return }
         removeWaiting(.collapsed, into: &effects) { isSame($0.push, push) }
-        for index in flights.indices where isSame(flights[index].entry.push, push) { flights[index].isSuperseded = true }
+        for index in flights.indices where isSame(flights[index].entry.push, push) {
+            flights[index].isSuperseded = true
+        }
     }
 
     // MARK: Sending

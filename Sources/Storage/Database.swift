@@ -106,21 +106,36 @@ final class Statement {
 
     func bind(_ index: Int32, _ text: String) throws(StoreError) {
         var text = text
-        let code = text.withUTF8 { bytes in
-            // Without a pointer it would be NULL.
-            bytes.withMemoryRebound(to: CChar.self) {
-                $0.isEmpty
-                    ? carillon_bind_text(raw, index, "", 0)
-                    : carillon_bind_text(raw, index, $0.baseAddress, Int32($0.count))
-            }
+        try database.check(text.withUTF8 { bindText(index, $0) })
+    }
+
+    /// Binds bytes as text.
+    func bind(_ index: Int32, text bytes: [UInt8]) throws(StoreError) {
+        try database.check(bytes.withUnsafeBufferPointer { bindText(index, $0) })
+    }
+
+    private func bindText(_ index: Int32, _ bytes: UnsafeBufferPointer<UInt8>) -> Int32 {
+        // Nothing has no address, and without one it would be NULL.
+        guard !bytes.isEmpty else { return carillon_bind_text(raw, index, "", 0) }
+        return bytes.withMemoryRebound(to: CChar.self) {
+            carillon_bind_text(raw, index, $0.baseAddress, Int32($0.count))
         }
-        try database.check(code)
     }
 
     func bind(_ index: Int32, _ bytes: [UInt8]) throws(StoreError) {
-        // An empty array has no address, and without one it would be NULL.
+        // As with text.
         guard !bytes.isEmpty else { return try database.check(sqlite3_bind_zeroblob(raw, index, 0)) }
         try database.check(carillon_bind_copy(raw, index, bytes, Int32(bytes.count)))
+    }
+
+    /// nil is stored as NULL.
+    func bindOptional(_ index: Int32, _ text: String?) throws(StoreError) {
+        if let text { try bind(index, text) } else { try bind(index, Int64?.none) }
+    }
+
+    /// nil is stored as NULL.
+    func bindOptional(_ index: Int32, _ bytes: [UInt8]?) throws(StoreError) {
+        if let bytes { try bind(index, bytes) } else { try bind(index, Int64?.none) }
     }
 
     /// Binds bytes without a copy, for as long as `body` takes: for payloads.

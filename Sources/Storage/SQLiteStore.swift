@@ -21,7 +21,7 @@ package final class SQLiteStore: MessageStore {
     package init(path: String) throws(StoreError) {
         let file = try StoreFile(claiming: path)
         let database = try Database(file: path)
-        isNew = try Self.prepare(database)
+        isNew = try StoreSQL.schema.prepare(database)
         self.path = path
         open = Open(file: file, database: database, writer: try StoreWriter(database))
     }
@@ -35,8 +35,8 @@ package final class SQLiteStore: MessageStore {
         snapshot.devices = try reader.devices()
         snapshot.registrations = try reader.registrations()
         snapshot.settings = try reader.settings()
-        snapshot.lastRegistrationNumber = UInt64(bitPattern: try database.number(Schema.lastRegistration))
-        snapshot.lastPushNumber = UInt64(bitPattern: try database.number(Schema.reserved))
+        snapshot.lastRegistrationNumber = UInt64(bitPattern: try database.number(StoreSQL.lastRegistration))
+        snapshot.lastPushNumber = UInt64(bitPattern: try database.number(StoreSQL.reserved))
         snapshot.isNew = isNew
 
         var sieve = PushSieve(at: now)
@@ -70,7 +70,7 @@ package final class SQLiteStore: MessageStore {
 
     private var closed: StoreError { StoreError(.closed, "the store is closed", file: path) }
 
-    private func database() throws(StoreError) -> Database {
+    func database() throws(StoreError) -> Database {
         guard let database = open?.database else { throw closed }
         return database
     }
@@ -87,29 +87,5 @@ package final class SQLiteStore: MessageStore {
         guard let writer = open?.writer else { throw closed }
         try database().transaction { () throws(StoreError) in try writer.reserve(ceiling) }
         reserved = ceiling
-    }
-
-    /// Makes the tables, or brings them to this version. True if the file was empty.
-    private static func prepare(_ database: Database) throws(StoreError) -> Bool {
-        let application = try database.number("pragma application_id")
-        let version = try database.number("pragma user_version")
-        let tables = try database.number("select count(*) from sqlite_schema")
-        let isEmpty = application == 0 && tables == 0
-        guard isEmpty || application == Schema.applicationID else {
-            throw StoreError(.foreign, "it is not a carillon database", file: database.file)
-        }
-        guard version <= Schema.version else {
-            let what = "it has version \(version), this program knows \(Schema.version)"
-            throw StoreError(.foreign, what, file: database.file)
-        }
-        if isEmpty { try database.execute(Schema.shape) }
-        try database.execute(Schema.connection)
-        guard version < Schema.version else { return false }
-        try database.transaction { () throws(StoreError) in
-            for migration in Schema.migrations[Int(version)...] { try database.execute(migration) }
-            try database.execute("pragma application_id = \(Schema.applicationID)")
-            try database.execute("pragma user_version = \(Schema.version)")
-        }
-        return isEmpty
     }
 }

@@ -1,90 +1,46 @@
-/// The SQL of the store, all of it.
-///
-/// Pushes are a table that only grows at its end and is read whole at the start: the index is in memory. It has no
-/// other key, because each further index costs five to ten times as much as the row (docs/decisions: the store).
-enum Schema {
-    /// "Cari": tells the file from other SQLite files.
-    static let applicationID: Int64 = 0x4361_7269
-
+/// What makes a SQLite file ours: its mark, its tables, and how a connection is set up.
+struct Schema {
+    /// Tells the file from those of other programs.
+    let applicationID: Int64
     /// What made each version out of the one before. Add to the end; never change what was released.
-    static let migrations = [
-        """
-        create table pushes(
-            number integer primary key, registration integer not null, priority integer not null,
-            type integer not null, expires integer not null, accepted integer not null,
-            apns_id blob not null, unique_id blob not null, collapse_id blob not null, payload blob not null
-        ) strict;
-        create table registrations(
-            number integer primary key autoincrement, token blob not null, device integer, topic text not null,
-            created integer not null, state integer not null, revoked integer
-        ) strict;
-        create table devices(
-            id integer primary key, name text not null, key_type text not null, base_token blob not null,
-            not_after integer not null, created integer not null, removed integer
-        ) strict;
-        create table apps(
-            bundle text primary key, team text not null, broadcast integer not null
-        ) strict, without rowid;
-        create table keys(
-            key_id text primary key, team text not null, environment text not null, topics text not null,
-            public_key blob not null, created integer not null, revoked integer
-        ) strict, without rowid;
-        create table settings(name text primary key, value blob not null) strict, without rowid;
-        create table reserved(numbers integer not null) strict;
-        insert into reserved values (0);
-        """
-    ]
+    let migrations: [String]
+    /// Settings of each connection, beside the common ones.
+    let connection: String
 
-    static var version: Int64 { Int64(migrations.count) }
+    var version: Int64 { Int64(migrations.count) }
 
     /// Before the first table; later they would change nothing.
-    static let shape = "pragma page_size = 4096; pragma auto_vacuum = incremental;"
+    private static let shape = "pragma page_size = 4096; pragma auto_vacuum = incremental;"
 
-    /// Of each connection. FULL syncs before each commit returns, which is what makes a 200 true. Debian builds SQLite
-    /// to overwrite what it deletes; that costs 10 % and protects nothing that the WAL does not hold as well.
-    static let connection = """
-        pragma journal_mode = wal; pragma synchronous = full; pragma secure_delete = off;
-        pragma locking_mode = normal; pragma busy_timeout = 2000; pragma cache_size = -65536;
-        pragma mmap_size = 0; pragma temp_store = memory; pragma wal_autocheckpoint = 4000;
-        pragma journal_size_limit = 67108864; pragma foreign_keys = off; pragma trusted_schema = off;
+    /// Debian builds SQLite to overwrite what it deletes; that costs 10 % and protects nothing that the write-ahead log
+    /// does not hold as well.
+    private static let common = """
+        pragma journal_mode = wal; pragma secure_delete = off; pragma busy_timeout = 2000; pragma mmap_size = 0;
+        pragma temp_store = memory; pragma journal_size_limit = 67108864; pragma trusted_schema = off;
         """
 
-    static let insertPush = """
-        insert into pushes(number, registration, priority, type, expires, accepted, apns_id, unique_id, collapse_id,
-            payload) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-        """
-    static let deletePush = "delete from pushes where number = ?"
-    static let reserve = "update reserved set numbers = ?"
-    static let saveRegistration = """
-        insert or replace into registrations(number, token, device, topic, created, state, revoked)
-        values (?, ?, ?, ?, ?, ?, ?)
-        """
-    static let deleteRegistration = "delete from registrations where number = ?"
-    static let saveDevice = """
-        insert or replace into devices(id, name, key_type, base_token, not_after, created, removed)
-        values (?, ?, ?, ?, ?, ?, ?)
-        """
-    static let saveApp = "insert or replace into apps(bundle, team, broadcast) values (?, ?, ?)"
-    static let deleteApp = "delete from apps where bundle = ?"
-    static let saveKey = """
-        insert or replace into keys(key_id, team, environment, topics, public_key, created, revoked)
-        values (?, ?, ?, ?, ?, ?, ?)
-        """
-    static let saveSetting = "insert or replace into settings(name, value) values (?, ?)"
-
-    static let pushes = """
-        select number, registration, priority, type, expires, accepted, apns_id, unique_id, collapse_id, payload
-        from pushes order by number
-        """
-    static let registrations = """
-        select number, token, device, topic, created, state, revoked from registrations order by number
-        """
-    static let devices = "select id, name, key_type, base_token, not_after, created, removed from devices order by id"
-    static let apps = "select bundle, team, broadcast from apps order by bundle"
-    static let keys = """
-        select key_id, team, environment, topics, public_key, created, revoked from keys order by key_id
-        """
-    static let settings = "select name, value from settings"
-    static let reserved = "select numbers from reserved"
-    static let lastRegistration = "select seq from sqlite_sequence where name = 'registrations'"
+    /// Sets `database` up, and makes its tables or brings them to this version. True if it was empty. A file of a newer
+    /// version or another program is refused and not touched.
+    func prepare(_ database: Database) throws(StoreError) -> Bool {
+        let application = try database.number("pragma application_id")
+        let version = try database.number("pragma user_version")
+        let tables = try database.number("select count(*) from sqlite_schema")
+        let isEmpty = application == 0 && tables == 0
+        guard isEmpty || application == applicationID else {
+            throw StoreError(.foreign, "it is not the database that was expected here", file: database.file)
+        }
+        guard (0...self.version).contains(version) else {
+            let what = "it has version \(version), this program knows \(self.version)"
+            throw StoreError(.foreign, what, file: database.file)
+        }
+        if isEmpty { try database.execute(Self.shape) }
+        try database.execute(Self.common + connection)
+        guard version < self.version else { return false }
+        try database.transaction { () throws(StoreError) in
+            for migration in migrations[Int(version)...] { try database.execute(migration) }
+            try database.execute("pragma application_id = \(applicationID)")
+            try database.execute("pragma user_version = \(self.version)")
+        }
+        return isEmpty
+    }
 }

@@ -8,7 +8,7 @@ struct StoreReader {
 
     /// Calls `body` with each push, by number, ascending.
     func pushes(_ body: (Push) -> Void) throws(StoreError) {
-        try each(Schema.pushes, "pushes") { row in
+        try each(StoreSQL.pushes, "pushes") { row in
             guard let priority = Priority(rawValue: UInt8(clamping: row.number(2))) else { return false }
             let type = PushType(code: UInt8(clamping: row.number(3)))
             let (apnsID, uniqueID, collapseID) = (row.bytes(6), row.bytes(7), row.bytes(8))
@@ -32,7 +32,7 @@ struct StoreReader {
     }
 
     func registrations() throws(StoreError) -> [Registration] {
-        try all(Schema.registrations, "registrations") { row in
+        try all(StoreSQL.registrations, "registrations") { row in
             guard let token = DeviceToken(row.bytes(1)),
                 let state = Registration.State(rawValue: UInt8(clamping: row.number(5)))
             else { return nil }
@@ -49,7 +49,7 @@ struct StoreReader {
     }
 
     func devices() throws(StoreError) -> [Device] {
-        try all(Schema.devices, "devices") { row in
+        try all(StoreSQL.devices, "devices") { row in
             guard let token = DeviceToken(row.bytes(3)), let keyType = Device.KeyType(rawValue: row.text(2)) else {
                 return nil
             }
@@ -66,13 +66,13 @@ struct StoreReader {
     }
 
     func apps() throws(StoreError) -> [App] {
-        try all(Schema.apps, "apps") { row in
+        try all(StoreSQL.apps, "apps") { row in
             App(bundle: row.text(0), team: row.text(1), broadcast: row.number(2) != 0)
         }
     }
 
     func keys() throws(StoreError) -> [ProviderKey] {
-        try all(Schema.keys, "keys") { row in
+        try all(StoreSQL.keys, "keys") { row in
             guard let scope = ProviderKey.Scope(rawValue: row.text(2)) else { return nil }
             return ProviderKey(
                 keyID: row.text(0),
@@ -88,7 +88,7 @@ struct StoreReader {
 
     func settings() throws(StoreError) -> [String: [UInt8]] {
         var settings: [String: [UInt8]] = [:]
-        try each(Schema.settings, "settings") { row in
+        try each(StoreSQL.settings, "settings") { row in
             settings[row.text(0)] = row.bytes(1)
             return true
         }

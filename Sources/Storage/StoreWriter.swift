@@ -16,16 +16,16 @@ final class StoreWriter {
 
     init(_ database: Database) throws(StoreError) {
         self.database = database
-        insertPush = try Statement(database, Schema.insertPush)
-        deletePush = try Statement(database, Schema.deletePush)
-        saveRegistration = try Statement(database, Schema.saveRegistration)
-        deleteRegistration = try Statement(database, Schema.deleteRegistration)
-        saveDevice = try Statement(database, Schema.saveDevice)
-        saveApp = try Statement(database, Schema.saveApp)
-        deleteApp = try Statement(database, Schema.deleteApp)
-        saveKey = try Statement(database, Schema.saveKey)
-        saveSetting = try Statement(database, Schema.saveSetting)
-        reserve = try Statement(database, Schema.reserve)
+        insertPush = try Statement(database, StoreSQL.insertPush)
+        deletePush = try Statement(database, StoreSQL.deletePush)
+        saveRegistration = try Statement(database, StoreSQL.saveRegistration)
+        deleteRegistration = try Statement(database, StoreSQL.deleteRegistration)
+        saveDevice = try Statement(database, StoreSQL.saveDevice)
+        saveApp = try Statement(database, StoreSQL.saveApp)
+        deleteApp = try Statement(database, StoreSQL.deleteApp)
+        saveKey = try Statement(database, StoreSQL.saveKey)
+        saveSetting = try Statement(database, StoreSQL.saveSetting)
+        reserve = try Statement(database, StoreSQL.reserve)
     }
 
     func apply(_ change: StoreChange) throws(StoreError) {
@@ -55,7 +55,7 @@ final class StoreWriter {
 
     /// Writes a page without changing anything.
     func touch() throws(StoreError) {
-        try database.execute("pragma user_version = \(Schema.version)")
+        try database.execute("pragma user_version = \(StoreSQL.schema.version)")
     }
 
     private func append(_ push: Push) throws(StoreError) {

@@ -7,8 +7,12 @@ final class X509: Sendable {
 
     init(owning raw: OpaquePointer) { address = UInt(bitPattern: raw) }
 
+    /// Reads DER, and nothing that only means the same: or one certificate would have many digests.
     convenience init(der: Span<UInt8>) throws(TLSError) {
         self.init(owning: try decodeDER(der, free: { X509_free($0) }) { d2i_X509(nil, $0, $1) })
+        let canonical = self.der
+        let same = der.count == canonical.count && der.indices.allSatisfy { der[$0] == canonical[$0] }
+        guard same else { throw .credentials("not DER") }
     }
 
     deinit { X509_free(raw) }

@@ -18,6 +18,16 @@ enum Frames {
         frame(1, end ? 5 : 4, stream, block(fields))
     }
 
+    /// A header block in one HEADERS and `pieces` CONTINUATION frames.
+    static func continued(_ stream: Int32, _ fields: [(String, String)], pieces: Int) -> [UInt8] {
+        let block = block(fields)
+        let size = block.count / (pieces + 1) + 1
+        return (0...pieces).flatMap { piece in
+            let part = block.dropFirst(piece * size).prefix(size)
+            return frame(piece == 0 ? 1 : 9, piece == pieces ? 4 : 0, stream, Array(part))
+        }
+    }
+
     static func data(_ stream: Int32, _ body: [UInt8], end: Bool = true) -> [UInt8] {
         frame(0, end ? 1 : 0, stream, body)
     }

@@ -9,7 +9,9 @@ enum Sample {
         _ number: UInt64,
         registration: UInt64 = 1,
         collapseID: String = "",
-        expires: Moment = now + .days(1)
+        expires: Moment? = nil,
+        payload: [UInt8]? = nil,
+        at acceptedAt: Moment = now
     ) -> Push {
         Push(
             number: number,
@@ -18,10 +20,10 @@ enum Sample {
             uniqueID: (0..<16).map { $0 < 8 ? 0xab : UInt8(truncatingIfNeeded: number >> UInt64(8 * (15 - $0))) },
             priority: .immediate,
             type: .alert,
-            expires: expires,
+            expires: expires ?? acceptedAt + .days(1),
             collapseID: Array(collapseID.utf8),
-            acceptedAt: now,
-            payload: Array(#"{"aps":{"alert":"\#(number)"}}"#.utf8)
+            acceptedAt: acceptedAt,
+            payload: payload ?? Array(#"{"aps":{"alert":"\#(number)"}}"#.utf8)
         )
     }
 

