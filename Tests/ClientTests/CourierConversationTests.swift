@@ -12,6 +12,11 @@ import Wire
         #expect(hexadecimalText(app.bytes) == "a003f1da17993ee51f2b3ceef6c6153afa8f3ec2")
     }
 
+    @Test func `a unique id looks as it does to the provider`() {
+        #expect(uuidText(Array(0..<16)) == "00010203-0405-0607-0809-0a0b0c0d0e0f")
+        #expect(uuidText([0xab]) == "ab")
+    }
+
     @Test func `a device that was accepted wakes, asks for its tokens and enables its topics`() throws {
         var conversation = CourierConversation(topics: ["com.example.app", "b"], acknowledges: true)
         let said = try hear(&conversation, accepted(base))
