@@ -34,10 +34,17 @@ import Wire
         #expect(connect.baseToken == [7])
     }
 
-    private func credentials(_ key: PrivateKey) throws -> CourierCredentials {
+    @Test func `a key that is not the certificate's is refused`() throws {
+        let (key, other) = (try PrivateKey.p256(), try PrivateKey.p256())
+        #expect(throws: TLSError.credentials("the key is not the certificate's")) {
+            try credentials(key, presenting: other)
+        }
+    }
+
+    private func credentials(_ key: PrivateKey, presenting other: PrivateKey? = nil) throws -> CourierCredentials {
         let made = try CertificateAuthority.make(name: "test", days: 1)
         let authority = try CertificateAuthority(certificatePEM: made.certificatePEM, keyPEM: made.keyPEM)
         let certificate = try authority.issueDevice(publicKey: key.publicKey, name: "phone", days: 1)
-        return try CourierCredentials(CourierIdentity(certificatePEM: certificate, keyPEM: key.pem))
+        return try CourierCredentials(CourierIdentity(certificatePEM: certificate, keyPEM: (other ?? key).pem))
     }
 }
