@@ -2,7 +2,9 @@ import CLinux
 import Glibc
 
 /// A listening TCP socket. Several may share a port, one for each loop; the kernel spreads the connections.
-package struct Listener: ~Copyable, Sendable {
+///
+/// A class, because a loop keeps several of them in an array, which may hold no `~Copyable` values.
+package final class Listener: Sendable {
     private let descriptor: FileDescriptor
     /// The port it got, also when 0 was asked for.
     package let port: UInt16

@@ -27,9 +27,12 @@ struct SocketAddress {
             throw SystemError(call: "getaddrinfo", number: result == EAI_SYSTEM ? errno : result)
         }
         defer { freeaddrinfo(list) }
-        let addresses = sequence(first: list, next: { $0?.pointee.ai_next }).compactMap(\.?.pointee).compactMap(
-            Self.init
-        )
+        var addresses: [SocketAddress] = []
+        var next = list
+        while let info = next?.pointee {
+            if let address = SocketAddress(info) { addresses.append(address) }
+            next = info.ai_next
+        }
         return host == "*" ? addresses.sorted { $0.family == AF_INET6 && $1.family != AF_INET6 } : addresses
     }
 

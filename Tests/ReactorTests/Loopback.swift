@@ -25,7 +25,7 @@ func awaitReadable(_ number: Int32) throws {
     guard try poller.wait(milliseconds: 5_000) == 1 else { throw NothingCame() }
 }
 
-func acceptWaiting(_ listener: borrowing Listener) throws -> Accepted {
+func acceptWaiting(_ listener: Listener) throws -> Accepted {
     try awaitReadable(listener.number)
     guard let accepted = try listener.accept() else { throw NothingCame() }
     return accepted

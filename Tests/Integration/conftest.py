@@ -1,0 +1,45 @@
+"""Fixtures shared by all: one gateway per module for what leaves no state, and its output when a test fails."""
+
+import pytest
+
+from harness import Sandbox, running
+
+
+@pytest.fixture(scope="module")
+def sandbox():
+    """A development gateway that the tests of a module share; it must survive them and exit with 0."""
+    with Sandbox() as instance:
+        yield instance
+
+
+@pytest.fixture(scope="module")
+def apple():
+    """The same with `queue.mode = apple`: one stored notification per device and app."""
+    with Sandbox({"queue.mode": "apple"}) as instance:
+        yield instance
+
+
+@pytest.fixture
+def fresh():
+    """Makes gateways that one test has to itself."""
+    made = []
+
+    def make(settings=None, **options) -> Sandbox:
+        instance = Sandbox(settings, **options)
+        instance.__enter__()
+        made.append(instance)
+        return instance
+
+    yield make
+    for instance in made:
+        instance.__exit__(None)
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item, call):
+    outcome = yield
+    report = outcome.get_result()
+    if report.failed:
+        for instance in running:
+            state = "running" if instance.alive else f"ended with {instance.process.poll()}"
+            report.sections.append((f"carillon ({state}) {instance.directory}", instance.tail()))
