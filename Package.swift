@@ -73,6 +73,7 @@ let package = Package(
             dependencies: ["carillon", "Gateway", "JSON", "TLS"],
             swiftSettings: checked
         ),
+        .testTarget(name: "ClientTests", dependencies: ["Client", "Wire", "TLS"], swiftSettings: checked),
         .testTarget(name: "TidyTests", swiftSettings: checked),
     ],
     cxxLanguageStandard: .cxx17
