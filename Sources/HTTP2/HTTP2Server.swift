@@ -174,6 +174,15 @@ package final class HTTP2Server {
         }
     }
 
+    /// Cuts nghttp2's own words off a GOAWAY: clients parse debug data as JSON, so it is ours or empty.
+    private func dropRemark(in output: inout [UInt8], frameSize: Int) {
+        let start = output.count - frameSize
+        let debugData = start + 17
+        guard frameSize > 17, output[debugData] != UInt8(ascii: "{") else { return }
+        output.removeLast(frameSize - 17)
+        (output[start], output[start + 1], output[start + 2]) = (0, 0, 8)
+    }
+
     private func resetRefused() {
         refusing.removeAll { stream in
             // 1 once the answer has ended our side of the stream, -1 if the stream is gone.
