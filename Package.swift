@@ -70,7 +70,7 @@ let package = Package(
         .testTarget(name: "GatewayTests", dependencies: ["Gateway", "PushCore"], swiftSettings: checked),
         .testTarget(
             name: "CommandTests",
-            dependencies: ["carillon", "Gateway", "JSON", "TLS"],
+            dependencies: ["carillon", "Client", "Gateway", "JSON", "TLS"],
             swiftSettings: checked
         ),
         .testTarget(name: "ClientTests", dependencies: ["Client", "Wire", "TLS"], swiftSettings: checked),
