@@ -113,12 +113,15 @@ class Courier:
         identity: Identity,
         clock: Callable[[], float] = time.time,
         alpn: tuple[str, ...] = ("apns-security-v3",),
+        version: ssl.TLSVersion | None = None,
     ):
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         context.check_hostname = False
         context.verify_mode = ssl.CERT_NONE
         if alpn:
             context.set_alpn_protocols(list(alpn))
+        if version:
+            context.minimum_version = context.maximum_version = version
         plain = socket.create_connection(("127.0.0.1", port), WAIT_SECONDS)
         plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.socket = context.wrap_socket(plain, server_hostname="courier.push.apple.com")
