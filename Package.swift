@@ -60,6 +60,11 @@ let package = Package(
         .testTarget(name: "JSONTests", dependencies: ["JSON"], swiftSettings: checked),
         .testTarget(name: "StorageTests", dependencies: ["Storage", "PushCore", "Reactor"], swiftSettings: checked),
         .testTarget(name: "GatewayTests", dependencies: ["Gateway", "PushCore"], swiftSettings: checked),
+        .testTarget(
+            name: "CommandTests",
+            dependencies: ["carillon", "Gateway", "JSON", "TLS"],
+            swiftSettings: checked
+        ),
         .testTarget(name: "TidyTests", swiftSettings: checked),
     ],
     cxxLanguageStandard: .cxx17

@@ -151,8 +151,8 @@ extension Interval {
     }
 }
 
-/// `text` without the blanks around it.
-func trimmed(_ text: String) -> String {
+/// `text` without the blanks and line ends around it.
+package func trimmed(_ text: String) -> String {
     let start = text.drop(while: \.isWhitespace)
     return String(start.reversed().drop(while: \.isWhitespace).reversed())
 }

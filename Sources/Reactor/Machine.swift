@@ -24,4 +24,10 @@ package enum Machine {
         limit.rlim_cur = limit.rlim_max
         _ = carillon_set_open_file_limit(&limit)
     }
+
+    /// Whether a time service keeps the clock right; nil if the system does not say, as in some containers.
+    package static var isClockSynchronised: Bool? {
+        let answer = carillon_clock_is_synchronised()
+        return answer < 0 ? nil : answer == 1
+    }
 }

@@ -29,3 +29,6 @@ void carillon_name_thread(const char *name);
 /// The soft and hard limit of open descriptors.
 int carillon_get_open_file_limit(struct rlimit *limit);
 int carillon_set_open_file_limit(const struct rlimit *limit);
+
+/// 1 if a time service keeps the clock right, 0 if none does, -1 if the system does not say.
+int carillon_clock_is_synchronised(void);
