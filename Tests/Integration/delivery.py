@@ -89,3 +89,13 @@ def leave(instance: Sandbox, courier: Courier) -> None:
 def states(instance: Sandbox, answer) -> list[str]:
     """All states a push went through."""
     return [change["state"] for change in instance.admin.notification(answer.apns_id)["changes"]]
+
+
+def connect_followed_by(courier: Courier, extra: bytes, **changes: bytes):
+    """Connect with more frames in the same write."""
+    send = courier.send_raw
+    courier.send_raw = lambda data: send(data + extra)
+    try:
+        return courier.connect(**changes)
+    finally:
+        courier.send_raw = send

@@ -58,7 +58,7 @@ def test_many_live_pushes_come_in_order_with_their_own_ids(sandbox):
 
 def test_the_largest_payloads_arrive_whole(sandbox):
     courier, (token,) = live(sandbox, f"{APP}.voip")
-    body = b'{"aps":{"alert":"%s"}}' % (b"x" * (5120 - 22))
+    body = b'{"aps":{"alert":"%s"}}' % (b"x" * (5120 - 20))
     with courier:
         fields = changes({"topic": f"{APP}.voip", "push_type": "voip"})
         for _ in range(40):

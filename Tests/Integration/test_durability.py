@@ -142,7 +142,7 @@ def test_kill_9_right_after_200_loses_nothing(fresh):
         assert fresh_ones
         answered += fresh_ones
         restart_on_same_ports(instance)
-    stored = len(instance.admin.queue(token))
+    stored = instance.admin.registration(token)["stored"]
     courier, (same,) = instance.online(APP, identity=identity)
     with courier:
         assert same == token
