@@ -6,8 +6,6 @@ final class SessionLink {
     let connection: UInt64
     /// Bytes that may still be framed; the owner of the connection keeps it up to date.
     var room = Limits.unsentBytes
-    /// Nothing may be framed just now (spec/device-protocol.md 9.5).
-    var isHolding = false
     let connectedAt: Moment
 
     init(connection: UInt64, connectedAt: Moment) {
