@@ -56,9 +56,15 @@ let package = Package(
         .testTarget(name: "ReactorTests", dependencies: ["Reactor"], swiftSettings: checked),
         .testTarget(name: "TLSTests", dependencies: ["TLS"], swiftSettings: checked),
         .testTarget(name: "HTTP2Tests", dependencies: ["HTTP2"], swiftSettings: checked),
+        .testTarget(name: "AdminTests", dependencies: ["Admin", "Client", "Reactor"], swiftSettings: checked),
         .testTarget(name: "JSONTests", dependencies: ["JSON"], swiftSettings: checked),
         .testTarget(name: "StorageTests", dependencies: ["Storage", "PushCore", "Reactor"], swiftSettings: checked),
         .testTarget(name: "GatewayTests", dependencies: ["Gateway", "PushCore"], swiftSettings: checked),
+        .testTarget(
+            name: "CommandTests",
+            dependencies: ["carillon", "Gateway", "JSON", "TLS"],
+            swiftSettings: checked
+        ),
         .testTarget(name: "TidyTests", swiftSettings: checked),
     ],
     cxxLanguageStandard: .cxx17

@@ -1,1 +1,170 @@
+import Admin
+import PushCore
+import Reactor
+import Storage
+import TLS
 
+/// The bytes of an instance's files; the gateway itself opens none but the store.
+package struct InstanceFiles: Sendable {
+    package var certificatePEM: [UInt8]
+    package var keyPEM: [UInt8]
+    package var caCertificatePEM: [UInt8]
+    package var caKeyPEM: [UInt8]
+    package var adminToken: String
+    /// Where the database lies; nil keeps everything in memory.
+    package var storePath: String?
+    /// Where the delivery log lies; nil keeps it in memory.
+    package var deliveryLogPath: String?
+    /// The demo app and key that `carillon init` made, taken by a store that is new; JSON.
+    package var seed: [UInt8]?
+
+    package init(
+        certificatePEM: [UInt8],
+        keyPEM: [UInt8],
+        caCertificatePEM: [UInt8],
+        caKeyPEM: [UInt8],
+        adminToken: String,
+        storePath: String? = nil,
+        deliveryLogPath: String? = nil,
+        seed: [UInt8]? = nil
+    ) {
+        self.certificatePEM = certificatePEM
+        self.keyPEM = keyPEM
+        self.caCertificatePEM = caCertificatePEM
+        self.caKeyPEM = caKeyPEM
+        self.adminToken = adminToken
+        self.storePath = storePath
+        self.deliveryLogPath = deliveryLogPath
+        self.seed = seed
+    }
+}
+
+/// Why a gateway does not start: one line that says what was wrong, where, and what to do.
+package struct StartError: Error, Equatable, CustomStringConvertible {
+    package let description: String
+
+    package init(_ description: String) { self.description = description }
+}
+
+/// A running gateway: its loops, its store, its admin server. Make it, wait for a signal, stop it.
+package final class Gateway {
+    /// Where it listens, with the real ports.
+    package struct Addresses: Sendable {
+        package let provider: [String]
+        package let channels: [String]
+        package let device: [String]
+        package let admin: String
+    }
+
+    package let addresses: Addresses
+    private let control: Control
+    private let workers: [Worker]
+    private let admin: AdminServer
+    private let authority: Certificate
+
+    /// Opens the store, listens on every port, and returns when everything is ready. `path` of the store is resolved.
+    package init(config: Config, files: InstanceFiles, testHooks: Bool, log: Log, clock: GatewayClock)
+        throws(StartError)
+    {
+        Machine.raiseOpenFileLimit()
+        let identity = try GatewayIdentity(files, at: clock.now())
+        authority = identity.authority.certificate
+        let (store, snapshot) = try openStore(files, at: clock.now())
+        let deliveries = try openDeliveryLog(config, path: files.deliveryLogPath)
+        let count = config.threads > 0 ? config.threads : Machine.cores
+        let metrics = Metrics()
+        let storeThread: StoreThread
+        let mailboxes: [Mailbox<LoopMessage>]
+        do throws(SystemError) {
+            storeThread = try StoreThread(store: store, hooks: storeHooks(log))
+            mailboxes = try makeMailboxes(count)
+        } catch {
+            throw StartError("cannot start threads: \(error)")
+        }
+        let shared = LoopShared(
+            config: config,
+            metrics: metrics,
+            log: log,
+            clock: clock,
+            store: storeThread,
+            deliveries: deliveries,
+            mailboxes: mailboxes,
+            authority: identity.authority.certificate,
+            answers: AnswerHook(),
+            rates: Rates(metrics)
+        )
+        let sockets = try GatewaySockets(config, loops: count)
+        let catalog = Catalog(version: 1, apps: snapshot.apps, keys: snapshot.keys)
+        workers = try startLoops(shared, snapshot, catalog, identity.contexts, sockets)
+        let control = Control(
+            shared: shared,
+            snapshot: snapshot,
+            catalog: catalog,
+            authority: identity.authority,
+            serverNotAfter: identity.serverNotAfter,
+            hasTestHooks: testHooks
+        )
+        self.control = control
+        admin = try startAdmin(config, files, AdminRoutes(control: control, token: files.adminToken))
+        let scheme = config.adminTLS ? "https" : "http"
+        addresses = Addresses(
+            provider: sockets.providerPorts.map { address(config.providerHost, $0) },
+            channels: sockets.channelPorts.map { address(config.channelsHost, $0) },
+            device: sockets.devicePorts.map { address(config.deviceHost, $0) },
+            admin: "\(scheme)://\(address(config.adminHost, admin.port))"
+        )
+        control.isStarting.set(0)
+    }
+
+    /// Takes new certificates for new connections; the old ones stay when the new are broken.
+    package func reload(_ files: InstanceFiles) throws(StartError) {
+        let identity = try GatewayIdentity(files, at: control.shared.clock.now())
+        guard identity.authority.certificate.der == authority.der else {
+            throw StartError("the authority's certificate changed; restart to use another one")
+        }
+        control.replace(identity.contexts, serverNotAfter: identity.serverNotAfter)
+    }
+
+    /// Drains, writes what waits, and ends every thread.
+    package func stop() {
+        control.drain()
+        for mailbox in control.shared.mailboxes { mailbox.post(.stop) }
+        for worker in workers { worker.join() }
+        admin.stop()
+        control.shared.store.stop()
+        control.shared.deliveries?.stop()
+    }
+}
+
+/// `127.0.0.1` stands for "all addresses" in what is told to people: it is one that works here.
+private func address(_ host: String, _ port: UInt16) -> String {
+    let name = host == "*" ? "127.0.0.1" : host
+    return name.contains(":") ? "[\(name)]:\(port)" : "\(name):\(port)"
+}
+
+private func makeMailboxes(_ count: Int) throws(SystemError) -> [Mailbox<LoopMessage>] {
+    var mailboxes: [Mailbox<LoopMessage>] = []
+    for _ in 0..<count { mailboxes.append(try Mailbox()) }
+    return mailboxes
+}
+
+private func storeHooks(_ log: Log) -> StoreHooks {
+    StoreHooks(
+        failed: { log.error("store cannot write", LogField("error", $0)) },
+        recovered: { log.info("store writes again") }
+    )
+}
+
+private func startAdmin(_ config: Config, _ files: InstanceFiles, _ routes: AdminRoutes) throws(StartError)
+    -> AdminServer
+{
+    do throws(AdminError) {
+        return try AdminServer(
+            host: config.adminHost,
+            port: config.adminPort,
+            tls: config.adminTLS ? (files.certificatePEM, files.keyPEM) : nil
+        ) { routes.respond(to: $0) }
+    } catch {
+        throw StartError("\(error); set admin.port to a free one")
+    }
+}

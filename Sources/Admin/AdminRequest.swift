@@ -1,0 +1,24 @@
+/// One request to the admin port, whole.
+package struct AdminRequest: Sendable {
+    package var method: String
+    package var target: RequestTarget
+    package var authorization: String?
+    package var host: String?
+    package var origin: String?
+    package var body: [UInt8]
+    /// Whether the request comes from this machine, so that nobody on the way could read or change it.
+    package var peerIsLoopback = true
+
+    /// A request as if from this machine, without headers. `target` is what stands in the request line, escaped.
+    package init(method: String, target: String, body: [UInt8] = []) {
+        self.method = method
+        self.target = RequestTarget(target)
+        self.body = body
+    }
+
+    /// The path with its escapes undone, without the query.
+    package var path: String { target.path }
+
+    /// The query's fields with their escapes undone.
+    package var query: [String: String] { target.query }
+}

@@ -1,0 +1,37 @@
+/// What the admin port answers: a body, or a stream of server-sent events.
+package struct AdminResponse: Sendable {
+    package var status: Int
+    package var contentType: String
+    package var body: [UInt8]
+    /// Headers beside `Content-Type`, which is left out when there is no body.
+    package var headers: [(name: String, value: String)] = []
+    /// If set, the body is what the stream gives, until it ends or the client goes.
+    package var stream: (any AdminStream)?
+
+    package init(status: Int, contentType: String = "application/json", body: [UInt8] = []) {
+        self.status = status
+        self.contentType = contentType
+        self.body = body
+    }
+
+    /// Server-sent events.
+    package init(stream: any AdminStream) {
+        self.init(status: 200, contentType: "text/event-stream")
+        headers = [("Cache-Control", "no-store")]
+        self.stream = stream
+    }
+
+    /// An error in the admin API's form. `message` needs no escaping.
+    init(status: Int, code: StaticString, message: StaticString) {
+        self.init(status: status, body: Array(#"{"error":{"code":"\#(code)","message":"\#(message)"}}"#.utf8))
+    }
+}
+
+/// A source of server-sent events. The server calls it from one thread.
+package protocol AdminStream: Sendable {
+    /// The next events as they go out, after at most about a second: empty if there is nothing yet, nil at the end.
+    func next() -> [UInt8]?
+
+    /// Nobody listens any more. Called once, also after the end.
+    func cancel()
+}

@@ -1,0 +1,44 @@
+import TLS
+import Wire
+
+/// A device's key and certificate, parsed once, and what it signs with them.
+struct CourierCredentials: Sendable {
+    private let key: PrivateKey
+    private let certificate: [UInt8]
+
+    init(_ identity: CourierIdentity) throws(TLSError) {
+        key = try PrivateKey(pem: identity.keyPEM)
+        certificate = try Certificate(pem: identity.certificatePEM).der
+    }
+
+    /// What the TLS exporter is asked for, with an empty context, so that a signature is good for one connection only.
+    static let exporterLabel = "EXPORTER-carillon-connect"
+    static let exporterCount = 32
+
+    /// The first frame of a connection. `exporter` is what TLS exported in the extended form, nil in the plain one.
+    func connect(baseToken: [UInt8]?, nonce: [UInt8], exporter: [UInt8]?) throws(TLSError) -> Connect {
+        let signed = exporter.map { Array("carillon-connect".utf8) + $0 + nonce } ?? nonce
+        return Connect(
+            baseToken: baseToken,
+            state: 1,
+            certificate: certificate,
+            nonce: nonce,
+            signature: try sign(signed),
+            protocolVersion: 11
+        )
+    }
+
+    /// 17 bytes: a zero, the time, and chance.
+    static func nonce(milliseconds: Int64, random: [UInt8]) -> [UInt8] {
+        let time = stride(from: 56, through: 0, by: -8).map { UInt8(truncatingIfNeeded: milliseconds >> Int64($0)) }
+        return [0] + time + random.prefix(8)
+    }
+
+    /// The form in two bytes, then the signature: the key decides which.
+    private func sign(_ message: [UInt8]) throws(TLSError) -> [UInt8] {
+        switch key.publicKey.kind {
+        case .rsa: [0x01, 0x01] + (try key.signRSASHA1(message.span))
+        case .p256, .other: [0xc0, 0x02] + (try key.signECDSASHA256DER(message.span))
+        }
+    }
+}

@@ -1,0 +1,178 @@
+import Admin
+import JSON
+import PushCore
+import TLS
+
+/// The admin API: paths and methods to what `Control` does (design.md 1.5).
+struct AdminRoutes: Sendable {
+    let control: Control
+    let token: [UInt8]
+
+    init(control: Control, token: String) {
+        self.control = control
+        self.token = Array(token.utf8)
+    }
+
+    func respond(to request: AdminRequest) -> AdminResponse {
+        do throws(AdminFailure) {
+            return try route(request)
+        } catch {
+            return failure(error)
+        }
+    }
+
+    private func route(_ request: AdminRequest) throws(AdminFailure) -> AdminResponse {
+        switch request.path {
+        case "/healthz": return try get(request) { () throws(AdminFailure) in AdminResponse(status: 200) }
+        case "/readyz": return try get(request) { () throws(AdminFailure) in readiness }
+        case "/metrics":
+            if !request.peerIsLoopback || !isLoopbackListener { try authorize(request) }
+            let page = MetricsPage(control).text
+            return AdminResponse(status: 200, contentType: "text/plain; version=0.0.4", body: Array(page.utf8))
+        default: break
+        }
+        var parts = request.path.split(separator: "/", omittingEmptySubsequences: false).map(String.init).dropFirst()
+        guard parts.first == "v1" else { throw .notFound("no such path; the API begins at /v1") }
+        try authorize(request)
+        parts = parts.dropFirst()
+        let name = parts.first ?? ""
+        parts = parts.dropFirst()
+        guard parts.count <= 1 else { throw .notFound("no such path") }
+        return try resource(name, parts.first, request)
+    }
+
+    private func resource(
+        _ name: String,
+        _ id: String?,
+        _ request: AdminRequest
+    ) throws(AdminFailure) -> AdminResponse {
+        switch (name, request.method, id) {
+        case ("status", "GET", nil): return StatusRoutes(control).status
+        case ("apps", _, _): return try AppRoutes(control).respond(request, id)
+        case ("keys", _, _): return try KeyRoutes(control).respond(request, id)
+        case ("devices", _, _): return try DeviceRoutes(control).respond(request, id)
+        case ("registrations", _, _): return try RegistrationRoutes(control).respond(request, id)
+        case ("notifications", "GET", nil): return try NotificationRoutes(control).respond(request)
+        case ("queues", "GET", let token?): return try QueueRoutes(control).respond(request, token)
+        case ("drain", "POST", nil):
+            try control.beginDrain()
+            return AdminResponse(status: 201, body: Array(#"{"draining":true}"#.utf8))
+        case ("drain", "DELETE", nil):
+            control.endDrain()
+            return AdminResponse(status: 204)
+        case ("test", "POST", let hook?) where control.hasTestHooks:
+            return try TestRoutes(control).respond(request, hook)
+        case ("test", _, _): throw .notFound("test hooks are off; start with carillon serve --test-hooks")
+        case ("status", _, nil), ("notifications", _, nil), ("queues", _, _?), ("drain", _, nil):
+            throw .methodNotAllowed
+        default: throw .notFound("no such path")
+        }
+    }
+
+    private func get(
+        _ request: AdminRequest,
+        _ answer: () throws(AdminFailure) -> AdminResponse
+    ) throws(AdminFailure) -> AdminResponse {
+        guard request.method == "GET" || request.method == "HEAD" else { throw .methodNotAllowed }
+        return try answer()
+    }
+
+    private var readiness: AdminResponse {
+        let reasons = control.reasonsNotReady
+        if reasons.isEmpty { return AdminResponse(status: 200, body: Array(#"{"reasons":[]}"#.utf8)) }
+        return AdminResponse(
+            status: 503,
+            body: json { $0.field("reasons", JSONValue.array(reasons.map(JSONValue.string))) }
+        )
+    }
+
+    private var isLoopbackListener: Bool {
+        let host = control.shared.config.adminHost
+        return host.hasPrefix("127.") || host == "::1" || host == "localhost"
+    }
+
+    private func authorize(_ request: AdminRequest) throws(AdminFailure) {
+        let given = Array((request.authorization ?? "").utf8)
+        let expected = Array("Bearer ".utf8) + token
+        guard constantTimeEqual(given.span, expected.span) else { throw .unauthorized }
+    }
+
+    private func failure(_ failure: AdminFailure) -> AdminResponse {
+        let body = json { writer in
+            writer.key("error")
+            writer.object { error in
+                error.field("code", failure.code)
+                error.field("message", failure.message)
+            }
+        }
+        return AdminResponse(status: failure.status, body: body)
+    }
+}
+
+/// One JSON object.
+func json(_ fields: (inout JSONWriter) -> Void) -> [UInt8] {
+    var writer = JSONWriter()
+    writer.object(fields)
+    return writer.bytes
+}
+
+/// A page of a list: `{"items":[...],"next":...}`.
+struct ListPage {
+    let limit: Int
+    /// The `next` of the page before; nil for the first.
+    let after: String?
+
+    init(_ request: AdminRequest) throws(AdminFailure) {
+        after = request.query["after"]
+        guard let text = request.query["limit"] else {
+            limit = 100
+            return
+        }
+        guard let number = Int(text), (1...1000).contains(number) else {
+            throw .badRequest("limit is a number from 1 to 1000, not '\(text)'")
+        }
+        limit = number
+    }
+
+    /// The page of `all`, which is sorted by `key`; keys are told to clients and come back as `after`.
+    func response<Item>(_ all: [Item], key: (Item) -> String, write: (Item, inout JSONWriter) -> Void) -> AdminResponse
+    {
+        let start = after.map { after in all.firstIndex { key($0) == after }.map { $0 + 1 } ?? all.count } ?? 0
+        let page = all[start...].prefix(limit)
+        let next = start + page.count < all.count ? page.last.map(key) : nil
+        return response(Array(page), next: next, write: write)
+    }
+
+    func response<Item>(_ page: [Item], next: String?, write: (Item, inout JSONWriter) -> Void) -> AdminResponse {
+        let body = json { writer in
+            writer.key("items")
+            writer.array { items in
+                for item in page { items.object { write(item, &$0) } }
+            }
+            writer.field("next", next)
+        }
+        return AdminResponse(status: 200, body: body)
+    }
+}
+
+/// The request's body as an object.
+func object(_ request: AdminRequest) throws(AdminFailure) -> JSONValue {
+    guard let value = try? JSONValue(parsing: request.body.span), case .object = value else {
+        throw .badRequest("the body must be a JSON object")
+    }
+    return value
+}
+
+extension JSONValue {
+    /// A member that must be text.
+    func text(_ name: String) throws(AdminFailure) -> String {
+        guard let value = try optionalText(name) else { throw .badRequest("\(name) is missing") }
+        return value
+    }
+
+    func optionalText(_ name: String) throws(AdminFailure) -> String? {
+        guard let value = self[name], !value.isNull else { return nil }
+        guard let text = value.string else { throw .badRequest("\(name) must be text") }
+        return text
+    }
+}

@@ -1,0 +1,221 @@
+import PushCore
+import Reactor
+import Storage
+import TLS
+
+/// What the admin API does to a running gateway. Its threads may wait; loops never wait for them.
+final class Control: Sendable {
+    let shared: LoopShared
+    let authority: CertificateAuthority
+    let startedAt: Moment
+    let hasTestHooks: Bool
+    let isStarting = AtomicCell()
+    let isDraining = AtomicCell()
+    private let catalog: Locked<Catalog>
+    private let serverNotAfter: Locked<Moment>
+    /// One change of apps, keys or devices at a time, so that two admins do not overwrite each other.
+    private let change = Locked(())
+
+    init(
+        shared: LoopShared,
+        snapshot: StoreSnapshot,
+        catalog: Catalog,
+        authority: CertificateAuthority,
+        serverNotAfter: Moment,
+        hasTestHooks: Bool
+    ) {
+        self.shared = shared
+        self.authority = authority
+        self.hasTestHooks = hasTestHooks
+        startedAt = shared.clock.now()
+        self.catalog = Locked(catalog)
+        self.serverNotAfter = Locked(serverNotAfter)
+        isStarting.set(1)
+    }
+
+    var rates: Rates { shared.rates }
+
+    /// When the oldest push that is held was accepted; nil when none is, or a loop does not answer in time.
+    var oldestHeld: Moment? {
+        // A metric that is missing for once harms less than a page that is.
+        (try? ask { $0.home.oldestHeld })?.compactMap { $0 }.min()
+    }
+
+    var currentCatalog: Catalog { catalog.withLock { $0 } }
+    var serverCertificateNotAfter: Moment { serverNotAfter.withLock { $0 } }
+    var now: Moment { shared.clock.now() }
+
+    /// How long an admin request waits for a loop or the store before it is told to try again.
+    static let patienceMilliseconds = 10_000
+
+    // MARK: Asking loops
+
+    /// Runs `work` on every loop and collects what it returns; a loop that does not answer in time is an error.
+    func ask<Value: Sendable>(_ work: @escaping @Sendable (Loop) -> Value) throws(AdminFailure) -> [Value] {
+        let replies = shared.mailboxes.map { mailbox in
+            let reply = Reply<Value>()
+            mailbox.post(.perform { reply.set(work($0)) })
+            return reply
+        }
+        var values: [Value] = []
+        for reply in replies {
+            guard let value = reply.wait(milliseconds: Self.patienceMilliseconds) else { throw .unavailable }
+            values.append(value)
+        }
+        return values
+    }
+
+    /// The same for the one loop that is home to a bucket.
+    func ask<Value: Sendable>(
+        bucket: UInt16,
+        _ work: @escaping @Sendable (Loop) -> Value
+    ) throws(AdminFailure) -> Value {
+        let reply = Reply<Value>()
+        let mailbox = shared.mailboxes[Int(bucket) % shared.mailboxes.count]
+        mailbox.post(.perform { reply.set(work($0)) })
+        guard let value = reply.wait(milliseconds: Self.patienceMilliseconds) else { throw .unavailable }
+        return value
+    }
+
+    /// Returns once everything that loops have submitted, and `changes`, is durable.
+    func commit(_ changes: [StoreChange]) throws(AdminFailure) {
+        let reply = Reply<Bool>()
+        shared.store.submit(changes) { reply.set($0 == nil) }
+        guard reply.wait(milliseconds: Self.patienceMilliseconds) == true else { throw .unavailable }
+    }
+
+    // MARK: The catalog
+
+    /// Makes changes durable, then lets every loop know the new catalog before it returns.
+    func update(
+        _ decide: @Sendable (Catalog) throws(AdminFailure) -> (apps: [App], keys: [ProviderKey], changes: [StoreChange])
+    ) throws(AdminFailure) {
+        // Held over the commit: catalogs must become durable in the order in which loops see them.
+        let outcome: Result<Void, AdminFailure> = change.withLock { _ in
+            do throws(AdminFailure) {
+                let current = currentCatalog
+                let (apps, keys, changes) = try decide(current)
+                try commit(changes)
+                let new = Catalog(version: current.version + 1, apps: apps, keys: keys)
+                catalog.withLock { $0 = new }
+                _ = try ask { $0.catalog = new }
+                return .success(())
+            } catch {
+                return .failure(error)
+            }
+        }
+        try outcome.get()
+    }
+
+    func replace(_ contexts: TLSContexts, serverNotAfter end: Moment) {
+        serverNotAfter.withLock { $0 = end }
+        for mailbox in shared.mailboxes { mailbox.post(.perform { $0.contexts = contexts }) }
+    }
+
+    // MARK: Readiness and drain
+
+    /// Why the gateway should not get traffic; empty when it should.
+    var reasonsNotReady: [String] {
+        var reasons: [String] = []
+        if isStarting.value == 1 { reasons.append("starting") }
+        if isDraining.value == 1 { reasons.append("draining") }
+        if shared.store.statistics.isFailing { reasons.append("store") }
+        return reasons
+    }
+
+    /// Drains without an exit, on a thread of its own; a drain that has begun goes on.
+    func beginDrain() throws(AdminFailure) {
+        guard isDraining.value == 0 else { return }
+        isDraining.set(1)
+        do throws(SystemError) {
+            _ = try Worker(name: "drain") { self.drain() }
+        } catch {
+            isDraining.set(0)
+            throw .unavailable
+        }
+    }
+
+    /// Says goodbye to everyone (design.md 2.11). Returns when all is answered or time is up.
+    func drain() {
+        isDraining.set(1)
+        shared.log.info("drain begins")
+        pause(shared.config.drainDelay)
+        tell(.refuse)
+        wait(for: .seconds(1)) { self.openStreams == 0 }
+        tell(.notice)
+        pause(.milliseconds(100))
+        tell(.farewell)
+        wait(for: shared.config.drainTimeout) { self.openStreams == 0 }
+        tell(.close)
+        // What was answered last must leave the sockets.
+        wait(for: .seconds(1)) { self.providerConnections == 0 }
+        _ = shared.store.flush(milliseconds: Int(shared.config.drainTimeout.milliseconds))
+        shared.log.info("drain ends", LogField("sessions", shared.metrics.sessions.value))
+    }
+
+    func endDrain() {
+        isDraining.set(0)
+        for mailbox in shared.mailboxes { mailbox.post(.perform { $0.endDrain() }) }
+    }
+
+    private var openStreams: Int { (try? ask { $0.openStreams }.reduce(0, +)) ?? 0 }
+    private var providerConnections: Int { shared.metrics.providerConnections.value }
+
+    private func tell(_ step: DrainStep) {
+        for mailbox in shared.mailboxes { mailbox.post(.drain(step)) }
+    }
+
+    private func pause(_ interval: Interval) {
+        // Nobody sets the reply: waiting for it is how a thread sleeps here.
+        _ = Reply<Bool>().wait(milliseconds: Int(interval.milliseconds))
+    }
+
+    private func wait(for limit: Interval, until done: () -> Bool) {
+        let end = Clock.monotonic() + limit.nanoseconds
+        while !done(), Clock.monotonic() < end { pause(.milliseconds(20)) }
+    }
+}
+
+/// Why an admin request is refused; the one table of codes and statuses.
+enum AdminFailure: Error {
+    case badRequest(String)
+    case unauthorized
+    case notFound(String)
+    case exists(String)
+    case forbidden(String)
+    case methodNotAllowed
+    case unavailable
+
+    var status: Int {
+        switch self {
+        case .badRequest: 400
+        case .unauthorized: 401
+        case .forbidden: 403
+        case .notFound: 404
+        case .methodNotAllowed: 405
+        case .exists: 409
+        case .unavailable: 503
+        }
+    }
+
+    var code: String {
+        switch self {
+        case .badRequest: "bad_request"
+        case .unauthorized: "unauthorized"
+        case .forbidden: "forbidden"
+        case .notFound: "not_found"
+        case .methodNotAllowed: "method_not_allowed"
+        case .exists: "exists"
+        case .unavailable: "unavailable"
+        }
+    }
+
+    var message: String {
+        switch self {
+        case .badRequest(let text), .notFound(let text), .exists(let text), .forbidden(let text): text
+        case .unauthorized: "send the instance's admin token as Authorization: Bearer"
+        case .methodNotAllowed: "this path does not take that method"
+        case .unavailable: "the gateway or its store did not answer in time; try again"
+        }
+    }
+}

@@ -1,0 +1,294 @@
+import PushCore
+import Reactor
+import Storage
+import Wire
+
+/// The devices, registrations and queues of one loop. No other thread sees it and it does no I/O: events and the time
+/// come in, effects, store changes and delivery events collect in it until the loop takes them.
+final class Home {
+    /// A push that was accepted and not yet answered.
+    private struct Unanswered {
+        let reply: ReplyAddress
+        let device: DeviceState
+        /// Whether the store has been asked to keep it.
+        var isSubmitted = false
+    }
+
+    let policy: QueuePolicy
+    let config: Config
+    let metrics: Metrics
+    var devices: [DeviceID: DeviceState] = [:]
+    var registrations: [DeviceToken: RegistrationState] = [:]
+    /// Tokens that start with another device's bytes: which bucket is their device's.
+    var elsewhere: [DeviceToken: UInt16] = [:]
+    var effects: [HomeEffect] = []
+    var changes: [StoreChange] = []
+    var events: [DeliveryEvent] = []
+    var numbers: Numbers
+
+    private var queueEffects: [QueueEffect] = []
+    private var unanswered: [UInt64: Unanswered] = [:]
+    /// Pushes for live devices, to be written unless they are acknowledged first; in order of their time.
+    private var delayed: [(due: Moment, push: Push)] = []
+    private var delayedStart = 0
+
+    init(config: Config, metrics: Metrics, numbers: Numbers) {
+        self.config = config
+        self.metrics = metrics
+        self.numbers = numbers
+        policy = config.queuePolicy
+    }
+
+    // MARK: Pushes
+
+    /// Takes a push for a token of this home; the answer may come now or later.
+    func offer(_ offer: PushOffer, at now: Moment) {
+        guard let registration = registrations[offer.token] else {
+            return answer(.refused(.badDeviceToken), offer.reply)
+        }
+        switch registration.record.state {
+        case .active: break
+        case .unregistered: return answer(gone(.unregistered, registration), offer.reply)
+        case .expired: return answer(gone(.expiredToken, registration), offer.reply)
+        }
+        guard registration.record.topic == offer.topic.name else {
+            return answer(.refused(.deviceTokenNotForTopic), offer.reply)
+        }
+        guard admitsRate(registration, at: now) else { return answer(.refused(.tooManyRequests), offer.reply) }
+        accept(push(from: offer, registration, at: now), for: registration, offer.reply, at: now)
+    }
+
+    private func push(from offer: PushOffer, _ registration: RegistrationState, at now: Moment) -> Push {
+        Push(
+            number: numbers.nextPush(),
+            registration: registration.record.number,
+            apnsID: offer.apnsID,
+            uniqueID: offer.uniqueID,
+            priority: offer.request.priority,
+            type: offer.request.type,
+            expires: offer.request.expires(acceptedAt: now, maximumAge: config.queueMaximumAge),
+            collapseID: offer.collapseID,
+            acceptedAt: now,
+            payload: offer.payload
+        )
+    }
+
+    private func accept(_ push: Push, for registration: RegistrationState, _ reply: ReplyAddress, at now: Moment) {
+        let device = registration.owner
+        metrics.held.add(1)
+        // The push is known before its effects are, so that an effect that ends it finds it.
+        if !push.isOnce { unanswered[push.number] = Unanswered(reply: reply, device: device) }
+        let verdict = device.queue.add(push, at: now, into: &queueEffects)
+        if verdict != .tooMany { record(push, .received, nil, registration, at: now) }
+        switch verdict {
+        case .tooMany:
+            unanswered.removeValue(forKey: push.number)
+            metrics.held.add(-1)
+            answer(.refused(.tooManyRequests), reply)
+        case .sentOnce:
+            answer(.accepted, reply)
+            apply(device, at: now)
+        case .discarded:
+            if push.isOnce { answer(.accepted, reply) }
+            apply(device, at: now)
+        case .accepted:
+            pump(device, at: now)
+            makeDurable(push, isLive: device.session != nil, at: now)
+        }
+    }
+
+    /// A push for a live device waits a little for its acknowledgement, which makes the write needless.
+    private func makeDurable(_ push: Push, isLive: Bool, at now: Moment) {
+        guard unanswered[push.number] != nil else { return }
+        if isLive {
+            delayed.append((now + Limits.writeDelay, push))
+        } else {
+            submit(push)
+        }
+    }
+
+    private func submit(_ push: Push) {
+        guard unanswered[push.number] != nil else { return }
+        unanswered[push.number]?.isSubmitted = true
+        changes.append(.append(push))
+        submitted.append(push)
+    }
+
+    /// Pushes whose `append` is among `changes`.
+    private(set) var submitted: [Push] = []
+
+    /// Hands over what must be written now; the pushes are those to name in `committed` afterwards.
+    func takeChanges() -> (changes: [StoreChange], pushes: [Push]) {
+        defer {
+            changes = []
+            submitted = []
+        }
+        return (changes, submitted)
+    }
+
+    /// Turns delayed pushes whose time has come into changes.
+    func submitDelayed(at now: Moment) {
+        while delayedStart < delayed.count, delayed[delayedStart].due <= now {
+            submit(delayed[delayedStart].push)
+            delayedStart += 1
+        }
+        if delayedStart == delayed.count, delayedStart > 0 {
+            delayed.removeAll(keepingCapacity: true)
+            delayedStart = 0
+        } else if delayedStart > 1024 {
+            delayed.removeFirst(delayedStart)
+            delayedStart = 0
+        }
+    }
+
+    /// When `submitDelayed` has something to do next.
+    var nextDelayed: Moment? { delayedStart < delayed.count ? delayed[delayedStart].due : nil }
+
+    /// A batch is durable, or failed: then what was not acknowledged meanwhile is taken back and refused.
+    func committed(_ pushes: [Push], _ error: StoreError?, at now: Moment) {
+        for push in pushes {
+            guard let waiting = unanswered.removeValue(forKey: push.number) else { continue }
+            if error == nil {
+                answer(.accepted, waiting.reply)
+                continue
+            }
+            if waiting.device.queue.withdraw(push) { metrics.held.add(-1) }
+            answer(.refused(.serviceUnavailable), waiting.reply)
+        }
+    }
+
+    // MARK: What queues ask for
+
+    /// Sends what may be sent to the device's session.
+    func pump(_ device: DeviceState, at now: Moment) {
+        if let session = device.session, !session.isHolding {
+            device.queue.pump(at: now, room: &session.room, into: &queueEffects)
+        }
+        apply(device, at: now)
+    }
+
+    /// Carries out the effects a queue asked for.
+    func apply(_ device: DeviceState, at now: Moment) {
+        guard !queueEffects.isEmpty else { return }
+        var pending: [QueueEffect] = []
+        swap(&pending, &queueEffects)
+        for effect in pending { carryOut(effect, device, at: now) }
+        pending.removeAll(keepingCapacity: true)
+        if queueEffects.isEmpty { swap(&pending, &queueEffects) }
+    }
+
+    func carryOut(_ effect: QueueEffect, _ device: DeviceState, at now: Moment) {
+        switch effect {
+        case .send(let push, let flag):
+            notify(device, push, flag)
+        case .resend(let push, let flag):
+            metrics.redeliveries.add(1)
+            notify(device, push, flag)
+        case .stored(let push, let state):
+            record(push, state, nil, device.registration(numbered: push.registration), at: now)
+        case .delivered(let push, let fromStorage):
+            (fromStorage ? metrics.deliveredFromStorage : metrics.deliveredLive).add(1)
+            if !fromStorage { metrics.deliverySeconds.observe(Int((now - push.acceptedAt).nanoseconds)) }
+            let registration = device.registration(numbered: push.registration)
+            record(push, fromStorage ? .deliveredFromStorage : .delivered, nil, registration, at: now)
+            finish(push)
+        case .discarded(let push, let cause, let fromStorage):
+            metrics.discarded(cause)
+            let registration = device.registration(numbered: push.registration)
+            record(push, cause.state(stored: fromStorage), cause, registration, at: now)
+            finish(push)
+        case .revoked(let number):
+            if let registration = device.registration(numbered: number) { revoke(registration, at: now) }
+        case .closeSession:
+            if let session = device.session { effects.append(.endSession(session, reason: "no acknowledgement")) }
+        }
+    }
+
+    private func notify(_ device: DeviceState, _ push: Push, _ flag: StorageFlag) {
+        guard let session = device.session, let registration = device.registration(numbered: push.registration) else {
+            return
+        }
+        effects.append(.notify(session, push, flag, registration))
+    }
+
+    /// The push has ended: it is answered if it was not, and the store forgets it if it ever knew it.
+    private func finish(_ push: Push) {
+        metrics.held.add(-1)
+        if push.isOnce { return }
+        guard let waiting = unanswered.removeValue(forKey: push.number) else {
+            return changes.append(.discard(push.number))
+        }
+        answer(.accepted, waiting.reply)
+        if waiting.isSubmitted { changes.append(.discard(push.number)) }
+    }
+
+    private func answer(_ answer: PushAnswer, _ reply: ReplyAddress) { effects.append(.answer(answer, reply)) }
+
+    private func gone(_ rejection: Rejection, _ registration: RegistrationState) -> PushAnswer {
+        .gone(rejection, since: registration.record.revokedAt ?? registration.record.createdAt)
+    }
+
+    private func admitsRate(_ registration: RegistrationState, at now: Moment) -> Bool {
+        guard config.providerTokenRate > 0 else { return true }
+        if registration.rateSecond != now.seconds {
+            (registration.rateSecond, registration.rateCount) = (now.seconds, 0)
+        }
+        registration.rateCount += 1
+        return registration.rateCount <= config.providerTokenRate
+    }
+
+    private func record(
+        _ push: Push,
+        _ state: DeliveryState,
+        _ cause: DiscardCause?,
+        _ registration: RegistrationState?,
+        at now: Moment
+    ) {
+        switch config.effectiveLogDeliveries {
+        case .off: return
+        case .discarded where !state.isDiscarded: return
+        case .all, .discarded: break
+        }
+        events.append(
+            DeliveryEvent(
+                push: push,
+                number: push.number,
+                at: now,
+                state: state,
+                cause: cause,
+                device: registration?.record.device,
+                topic: registration?.record.topic,
+                tokenPrefix: registration?.record.token.prefix
+            )
+        )
+    }
+
+    /// Devices that exist only for one registration made without one.
+    var orphans: [DeviceState] { registrations.values.map(\.owner).filter { $0.record == nil } }
+}
+
+/// Gives numbers to pushes and registrations of one loop; loops take turns, so that no two give the same.
+struct Numbers {
+    private var push: UInt64
+    private var registration: UInt64
+    private let stride: UInt64
+
+    /// Numbers above the given ones. `loop` of `loops` gives each `loops`-th.
+    init(afterPush push: UInt64, afterRegistration registration: UInt64, loop: Int, of loops: Int) {
+        self.push = push + UInt64(loop) + 1
+        self.registration = registration + UInt64(loop) + 1
+        stride = UInt64(loops)
+    }
+
+    mutating func nextPush() -> UInt64 {
+        // The id on the device wire is the low half, and it is never 0.
+        if UInt32(truncatingIfNeeded: push) == 0 { push += stride }
+        defer { push += stride }
+        return push
+    }
+
+    mutating func nextRegistration() -> UInt64 {
+        defer { registration += stride }
+        return registration
+    }
+}

@@ -1,0 +1,182 @@
+import HTTP2
+import PushCore
+import Reactor
+import TLS
+
+/// A listening socket of one loop.
+final class LoopListener: Sendable {
+    enum Door: Sendable {
+        case channels
+        case provider
+        case device
+    }
+
+    let door: Door
+    let socket: Listener
+
+    init(_ socket: consuming Listener, _ door: Door) {
+        self.socket = socket
+        self.door = door
+    }
+}
+
+// New connections: taken while the bounds allow.
+extension Loop {
+    func accept(from place: Int) {
+        let door = listeners[place].door
+        // As many as a turn takes without keeping the open connections waiting.
+        for _ in 0..<64 {
+            guard !isRefusing else { return }
+            if door == .device, openingCount >= shared.config.limitsHandshakes { return pause(place) }
+            do throws(SystemError) {
+                guard let accepted = try listeners[place].socket.accept() else { return }
+                let peer = accepted.peer
+                open(accepted.takeDescriptor(), peer, door)
+            } catch {
+                shared.log.warning("cannot accept connections for now", LogField("error", error))
+                return pause(place)
+            }
+        }
+    }
+
+    private func open(_ descriptor: consuming FileDescriptor, _ peer: PeerAddress, _ door: LoopListener.Door) {
+        guard connections.count < connectionLimit else {
+            shared.metrics.refusedConnections.add(1)
+            return
+        }
+        let context = door == .device ? contexts.device : contexts.provider
+        let number = descriptor.number
+        do throws(TLSError) {
+            let tls = try TLSSession(context: context, transport: buffers.transport)
+            let stream = SecureStream(descriptor, tls: tls, buffers: buffers)
+            let token = connections.reserve()
+            switch door {
+            case .provider, .channels: openProvider(token, stream, peer, door)
+            case .device: openDevice(token, stream, peer)
+            }
+            watch(number, token)
+        } catch {
+            shared.log.error("cannot begin TLS", LogField("error", error))
+        }
+    }
+
+    private func openProvider(
+        _ token: UInt64,
+        _ stream: SecureStream,
+        _ peer: PeerAddress,
+        _ door: LoopListener.Door
+    ) {
+        do throws(HTTP2Error) {
+            let http = try HTTP2Server(fields: fields, limits: HTTP2Limits())
+            let connection = ProviderConnection(
+                token: token,
+                stream: stream,
+                http: http,
+                peer: peer,
+                config: shared.config,
+                at: now
+            )
+            connection.isForChannels = door == .channels
+            connections.set(.provider(connection), at: token)
+            shared.metrics.providerConnections.add(1)
+            connection.timer = arm(token, at: now + Limits.handshake, unless: connection.timer)
+        } catch {
+            shared.log.error("cannot begin HTTP/2", LogField("error", error))
+        }
+    }
+
+    private func openDevice(_ token: UInt64, _ stream: SecureStream, _ peer: PeerAddress) {
+        let connection = DeviceConnection(token: token, stream: stream, peer: peer, config: shared.config, at: now)
+        connections.set(.device(connection), at: token)
+        openingCount += 1
+        connection.timer = arm(token, at: now + Limits.handshake, unless: connection.timer)
+    }
+
+    private func watch(_ number: Int32, _ token: UInt64) {
+        do throws(SystemError) {
+            try poller.add(number, token: token, for: .read)
+        } catch {
+            shared.log.error("cannot watch a connection", LogField("error", error))
+            close(token)
+        }
+    }
+
+    /// Stops taking connections at a listener until `resumeListeners`.
+    private func pause(_ place: Int) {
+        // Failing to change what is watched leaves the listener ready: the next turn tries again.
+        try? poller.change(listeners[place].socket.number, token: UInt64(place + 1), for: [])
+        pausedListeners.insert(place)
+    }
+
+    /// Takes connections again once there is room.
+    func resumeListeners() {
+        guard !pausedListeners.isEmpty, openingCount < shared.config.limitsHandshakes, !isRefusing else { return }
+        for place in pausedListeners {
+            // As above.
+            try? poller.change(listeners[place].socket.number, token: UInt64(place + 1), for: .read)
+        }
+        pausedListeners.removeAll()
+    }
+
+    /// Connections this loop may hold: its share of the setting, or of what the open-file limit allows.
+    private var connectionLimit: Int {
+        let all = shared.config.limitsConnections
+        let limit = all > 0 ? all : max(64, Machine.openFileLimit().soft - 256)
+        return max(1, limit / shared.mailboxes.count)
+    }
+
+    // MARK: Events
+
+    func serve(_ event: Poller.Event) {
+        guard let connection = connections[event.token] else { return }
+        if event.isWritable {
+            do throws(StreamFailure) {
+                try connection.stream.flush()
+                if connection.stream.unsentCount == 0 { watchReading(connection.stream, event.token) }
+                if case .device(let device) = connection { roomChanged(device) }
+            } catch {
+                return close(event.token)
+            }
+        }
+        guard event.isReadable, connections[event.token] != nil else { return }
+        switch connection {
+        case .provider(let provider): read(provider)
+        case .device(let device): read(device)
+        }
+    }
+
+    /// Waits for the socket to take more, and reads nothing meanwhile: who does not read is not read.
+    func watchWriting(_ stream: SecureStream, _ token: UInt64) {
+        // A failure here means that the descriptor is gone; its next event closes it.
+        try? poller.change(stream.descriptor.number, token: token, for: .write)
+    }
+
+    private func watchReading(_ stream: SecureStream, _ token: UInt64) {
+        // As above.
+        try? poller.change(stream.descriptor.number, token: token, for: .read)
+    }
+
+    /// Forgets a connection and closes its socket.
+    func close(_ token: UInt64) {
+        guard let connection = connections[token] else { return }
+        poller.remove(connection.stream.descriptor.number)
+        connections.remove(token)
+        switch connection {
+        case .provider(let provider):
+            shared.metrics.providerConnections.add(-1)
+            for place in provider.places() { _ = provider.take(place) }
+        case .device(let device):
+            switch device.phase {
+            case .opening: openingEnded()
+            case .session(let state, let link): home.closeSession(state, link, at: now)
+            case .leaving: break
+            }
+            device.phase = .leaving
+        }
+    }
+
+    func openingEnded() {
+        openingCount -= 1
+        resumeListeners()
+    }
+}

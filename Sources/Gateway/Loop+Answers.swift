@@ -1,0 +1,215 @@
+import HTTP2
+import PushCore
+import Reactor
+
+// Answers to providers, and everything that is written at the end of a turn.
+extension Loop {
+    /// The home loop has spoken: answer the request that waits, if it still does.
+    func deliver(_ verdict: PushAnswer, to address: ReplyAddress) {
+        guard case .provider(let connection) = connections[address.connection],
+            let waiting = connection.take(address.place)
+        else { return }
+        shared.metrics.requestSeconds.observe(Int((now - waiting.receivedAt).nanoseconds))
+        switch verdict {
+        case .accepted:
+            shared.metrics.accepted(waiting.type)
+            shared.metrics.answered(nil)
+            answer.reset(status: 200)
+            answer.add("apns-id", waiting.apnsID.span)
+            if !waiting.uniqueID.isEmpty { answer.add("apns-unique-id", waiting.uniqueID.span) }
+            connection.http.respond(to: waiting.request, answer)
+            connection.http.release(waiting.request)
+        case .refused(let rejection):
+            respond(waiting.request, rejection, waiting.apnsID, connection)
+        case .gone(let rejection, let since):
+            respond(waiting.request, rejection, waiting.apnsID, connection, since: since)
+        }
+        markDirty(connection)
+    }
+
+    /// Refuses a request that never left this loop.
+    func refuse(_ request: HTTP2Request, _ rejection: Rejection, _ connection: ProviderConnection) {
+        respond(request, rejection, messageID(of: request), connection)
+    }
+
+    private func respond(
+        _ request: HTTP2Request,
+        _ rejection: Rejection,
+        _ apnsID: [UInt8],
+        _ connection: ProviderConnection,
+        since: Moment? = nil
+    ) {
+        shared.metrics.answered(rejection)
+        answer.reset(status: rejection.status)
+        answer.add("apns-id", apnsID.span)
+        answer.body = since.map { rejection.body(since: $0) } ?? bodies[rejection]
+        connection.http.respond(to: request, answer)
+        if !request.isComplete { connection.http.refuseRest(of: request) }
+        connection.http.release(request)
+    }
+
+    /// Answers what was refused early and has come to its end meanwhile.
+    func answerRefused(_ connection: ProviderConnection) {
+        let waiting = connection.refused
+        connection.refused = []
+        for (request, rejection) in waiting {
+            if request.isClosed {
+                connection.http.release(request)
+            } else if request.isComplete {
+                refuse(request, rejection, connection)
+            } else {
+                connection.refused.append((request, rejection))
+            }
+        }
+    }
+
+    /// The request's own id if it is good, else a new one: every answer carries one.
+    private func messageID(of request: HTTP2Request) -> [UInt8] {
+        var head = RequestHead()
+        head[.apnsID] = request.range(of: RequestField.apnsID.rawValue)
+        // A bad id is told by the rejection; here it only means that there is none to echo.
+        guard let range = (try? PushRequest.messageID(head, request.bytes.span)) ?? nil else {
+            return random.messageID()
+        }
+        return copy(request.bytes.span.extracting(range))
+    }
+
+    // MARK: Effects of the home
+
+    /// Answers, notifications and endings that the home asked for.
+    func carryOutEffects() {
+        while !home.effects.isEmpty {
+            var effects: [HomeEffect] = []
+            swap(&effects, &home.effects)
+            for effect in effects { carryOut(effect) }
+            effects.removeAll(keepingCapacity: true)
+            if home.effects.isEmpty { swap(&effects, &home.effects) }
+        }
+    }
+
+    private func carryOut(_ effect: HomeEffect) {
+        switch effect {
+        case .answer(let verdict, let address):
+            if address.loop == index {
+                deliver(verdict, to: address)
+            } else {
+                post(.answer(verdict, address), to: address.loop)
+            }
+        case .notify(let link, let push, let flag, let registration): notify(link, push, flag, registration)
+        case .endSession(let link, let reason): endSession(link, reason: reason)
+        case .tokenGone(let link, let registration): tokenGone(link, registration)
+        }
+    }
+
+    // MARK: Writing
+
+    func markDirty(_ connection: ProviderConnection) {
+        guard !connection.isDirty else { return }
+        connection.isDirty = true
+        dirty.append(connection.token)
+    }
+
+    func markDirty(_ connection: DeviceConnection) {
+        guard !connection.isDirty else { return }
+        connection.isDirty = true
+        dirty.append(connection.token)
+    }
+
+    /// One record and one write per connection and turn.
+    func flushDirty() {
+        while !dirty.isEmpty {
+            var tokens: [UInt64] = []
+            swap(&tokens, &dirty)
+            for token in tokens {
+                switch connections[token] {
+                case .provider(let connection): flush(connection)
+                case .device(let connection): flush(connection)
+                case nil: continue
+                }
+            }
+            tokens.removeAll(keepingCapacity: true)
+            if dirty.isEmpty {
+                swap(&tokens, &dirty)
+                return
+            }
+        }
+    }
+
+    func flush(_ connection: ProviderConnection) {
+        connection.isDirty = false
+        guard connection.stream.isEstablished else { return }
+        connection.http.collect(into: &buffers.plain)
+        write(connection.stream, connection.token)
+        if connections[connection.token] != nil, connection.http.isFinished, connection.waitingCount == 0 {
+            leave(connection.stream, connection.token)
+        }
+        rearm(connection)
+    }
+
+    private func flush(_ connection: DeviceConnection) {
+        connection.isDirty = false
+        swap(&buffers.plain, &connection.output)
+        write(connection.stream, connection.token)
+        // The session owns no buffer between turns.
+        connection.output = []
+        connection.updateRoom()
+        rearm(connection)
+    }
+
+    /// Encrypts and writes what lies in the plain buffer.
+    func write(_ stream: SecureStream, _ token: UInt64) {
+        do throws(StreamFailure) {
+            try stream.sendPlain()
+            if stream.unsentCount > 0 { watchWriting(stream, token) }
+        } catch {
+            close(token)
+        }
+    }
+
+    /// Ends a connection with FIN; its socket closes when the peer has closed, or after a moment.
+    func leave(_ stream: SecureStream, _ token: UInt64) {
+        stream.end()
+        if stream.unsentCount > 0 { watchWriting(stream, token) }
+        switch connections[token] {
+        case .provider(let connection):
+            connection.isLeaving = true
+            connection.timer = arm(token, at: now + Self.farewell, unless: connection.timer)
+        case .device(let connection):
+            connection.timer = arm(token, at: now + Self.farewell, unless: connection.timer)
+        case nil: break
+        }
+    }
+
+    /// How long a peer may take to close after our FIN.
+    static let farewell = Interval.seconds(5)
+
+    // MARK: Time
+
+    func timer(_ connection: ProviderConnection) {
+        if connection.isLeaving, connection.stream.isEnding { return close(connection.token) }
+        if !connection.stream.isEstablished { return close(connection.token) }
+        let late = Moment(nanoseconds: now.nanoseconds - shared.config.providerRequestTimeout.nanoseconds)
+        for place in connection.places(until: late) {
+            let address = ReplyAddress(loop: index, connection: connection.token, place: place)
+            deliver(.refused(.serviceUnavailable), to: address)
+        }
+        if now - connection.lastHeard >= shared.config.providerIdleTimeout, connection.waitingCount == 0 {
+            let reason = Rejection.idleTimeout.body()
+            connection.http.goAway(lastStream: connection.http.lastStream, code: .noError, reason: reason)
+            flush(connection)
+            return leave(connection.stream, connection.token)
+        }
+        rearm(connection)
+    }
+
+    private func rearm(_ connection: ProviderConnection) {
+        guard connections[connection.token] != nil, !connection.isLeaving else { return }
+        var next = connection.lastHeard + shared.config.providerIdleTimeout
+        if connection.waitingCount > 0 {
+            // Often enough that a request is told in time, seldom enough to cost nothing.
+            let timeout = shared.config.providerRequestTimeout.nanoseconds
+            next = min(next, now + Interval(nanoseconds: timeout / 8))
+        }
+        connection.timer = arm(connection.token, at: next, unless: connection.timer)
+    }
+}

@@ -1,0 +1,279 @@
+import PushCore
+import Reactor
+import Storage
+import TLS
+import Wire
+
+// The device's wire: Connect and hand-over, then commands in, frames out.
+extension Loop {
+    func read(_ connection: DeviceConnection) {
+        do throws(StreamFailure) {
+            for _ in 0..<8 {
+                switch try connection.stream.read() {
+                case .wouldBlock: return
+                case .ended: return ended(connection)
+                case .plain(let count, let mayContinue):
+                    connection.lastHeard = now
+                    if case .leaving = connection.phase { return }
+                    let plain = buffers.transport.plaintext
+                    if count > 0 { connection.decoder.append(plain.span.extracting(0..<count)) }
+                    obey(connection)
+                    guard mayContinue, connections[connection.token] != nil else { return }
+                }
+            }
+        } catch {
+            ended(connection)
+        }
+    }
+
+    private func ended(_ connection: DeviceConnection) {
+        if case .opening = connection.phase, !connection.stream.isEstablished {
+            shared.metrics.handshake(.tlsFailed)
+        }
+        close(connection.token)
+    }
+
+    /// Obeys the commands that have come, one after the other, until one must wait for the store.
+    func obey(_ connection: DeviceConnection) {
+        do throws(WireError) {
+            while !connection.isWaitingForStore, !connection.stream.isEnding, connections[connection.token] != nil,
+                let message = try connection.decoder.next()
+            {
+                switch connection.phase {
+                case .opening:
+                    guard open(connection, message) else { return }
+                case .session(let device, let link): obey(message, connection, device, link)
+                case .leaving: return
+                }
+            }
+        } catch {
+            shared.log.debug(
+                "device broke the protocol",
+                LogField("peer", connection.peer),
+                LogField("error", "\(error)")
+            )
+            if case .opening = connection.phase { shared.metrics.handshake(.malformed) }
+            end(connection)
+        }
+    }
+
+    // MARK: Connect
+
+    /// The first frame. False when the connection has left this loop or is ending.
+    private func open(_ connection: DeviceConnection, _ message: DeviceMessage) -> Bool {
+        guard case .connect(let connect) = message else {
+            refuse(connection, .malformed)
+            return false
+        }
+        connection.isExtended = connection.stream.tls.alpn == DeviceProtocol.extended
+        let proven: DeviceProof.Proven
+        do throws(DeviceProof.Failure) {
+            proven = try proof.prove(connect, over: connection.stream.tls, at: now)
+        } catch {
+            refuse(connection, error.cause)
+            return false
+        }
+        let isAwake = (connect.state ?? 1) == 1
+        let home = loop(of: proven.device.bucket)
+        if home == index {
+            admit(connection, proven.device, nonce: proven.nonce, isAwake: isAwake)
+            return true
+        }
+        handOver(connection, proven, isAwake: isAwake, to: home)
+        return false
+    }
+
+    /// A connection moves once, with its TLS session and the bytes that came after the Connect.
+    private func handOver(_ connection: DeviceConnection, _ proven: DeviceProof.Proven, isAwake: Bool, to home: Int) {
+        poller.remove(connection.stream.descriptor.number)
+        connections.remove(connection.token)
+        connection.phase = .leaving
+        openingEnded()
+        let (descriptor, tls, unsent) = connection.stream.park()
+        let device = ProvenDevice(
+            descriptor: descriptor,
+            tls: tls,
+            unsent: unsent,
+            peer: connection.peer,
+            device: proven.device,
+            nonce: proven.nonce,
+            isAwake: isAwake,
+            isExtended: connection.isExtended,
+            decoder: connection.decoder
+        )
+        post(.device(device), to: home)
+    }
+
+    /// A device that has proved its key on another loop comes home.
+    func adopt(_ device: ProvenDevice) {
+        let tls = TLSSession(resuming: device.tls, transport: buffers.transport)
+        let descriptor = FileDescriptor(owning: device.descriptor)
+        let number = descriptor.number
+        let stream = SecureStream(descriptor, tls: tls, buffers: buffers, unsent: device.unsent)
+        let token = connections.reserve()
+        let connection = DeviceConnection(
+            token: token,
+            stream: stream,
+            peer: device.peer,
+            config: shared.config,
+            at: now
+        )
+        connection.decoder = device.decoder
+        connection.isExtended = device.isExtended
+        connections.set(.device(connection), at: token)
+        openingCount += 1
+        do throws(SystemError) { try poller.add(number, token: token, for: .read) } catch { return close(token) }
+        admit(connection, device.device, nonce: device.nonce, isAwake: device.isAwake)
+        obey(connection)
+    }
+
+    /// At home: is the device enrolled, and is this Connect new?
+    private func admit(_ connection: DeviceConnection, _ id: DeviceID, nonce: [UInt8], isAwake: Bool) {
+        let link = SessionLink(connection: connection.token, connectedAt: now)
+        do throws(Home.Refusal) {
+            guard !isRefusing else { return end(connection) }
+            let device = try home.openSession(id, link, isAwake: isAwake, nonce: nonce)
+            connection.phase = .session(device, link)
+            connection.decoder.frameLimit = Limits.frame
+            shared.metrics.handshake(.accepted)
+            openingEnded()
+            say(connectAck(status: 0, token: device.record?.baseToken.bytes ?? [], reason: nil), connection)
+            carryOutEffects()
+        } catch {
+            switch error {
+            case .notEnrolled: refuse(connection, .notEnrolled)
+            case .replayed: refuse(connection, .replayedNonce)
+            }
+        }
+    }
+
+    /// Status 2 with every item that clients insist on, then FIN.
+    private func refuse(_ connection: DeviceConnection, _ cause: Metrics.Handshake) {
+        shared.metrics.handshake(cause)
+        shared.log.info("device refused", LogField("cause", cause.rawValue), LogField("peer", connection.peer))
+        let none = [UInt8](repeating: 0, count: DeviceToken.usualCount)
+        let reason = connection.isExtended ? cause.rawValue : nil
+        say(connectAck(status: 2, token: none, reason: reason), connection)
+        end(connection)
+    }
+
+    private func connectAck(status: UInt8, token: [UInt8], reason: String?) -> ServerMessage {
+        .connectAck(
+            ConnectAck(
+                status: status,
+                token: token,
+                reason: reason,
+                retrySeconds: nil,
+                serverTimeMilliseconds: UInt64(max(now.milliseconds, 0))
+            )
+        )
+    }
+
+    // MARK: Frames out
+
+    func say(_ message: ServerMessage, _ connection: DeviceConnection) {
+        connection.say(message, at: now)
+        markDirty(connection)
+        rearm(connection)
+    }
+
+    /// Frames a push for a session of this loop.
+    func notify(_ link: SessionLink, _ push: Push, _ flag: StorageFlag, _ registration: RegistrationState) {
+        guard case .device(let connection) = connections[link.connection], let topic = registration.topic else {
+            return
+        }
+        var frame = Notify(
+            token: registration.record.token.bytes,
+            topicHash: topic.hash,
+            payload: push.payload,
+            messageID: push.messageID,
+            expiry: UInt32(clamping: push.expires.seconds),
+            timestamp: UInt64(max(push.acceptedAt.nanoseconds, 0)),
+            storageFlags: flag.rawValue,
+            priority: push.priority.rawValue,
+            baseToken: registration.owner.record?.baseToken.bytes ?? []
+        )
+        if connection.isExtended {
+            frame.topicName = topic.name
+            frame.uniqueID = push.uniqueID
+            frame.collapseID = push.collapseID.isEmpty ? nil : push.collapseID
+            frame.pushType = push.type?.rawValue
+        }
+        frame.encode(into: &connection.output)
+        markDirty(connection)
+    }
+
+    /// A registration was taken away: extended clients are told.
+    func tokenGone(_ link: SessionLink, _ registration: RegistrationState) {
+        guard case .device(let connection) = connections[link.connection], connection.isExtended else { return }
+        let hash = topicHash(registration.record.topic)
+        say(.tokenGone(hash: hash, token: registration.record.token.bytes), connection)
+    }
+
+    func endSession(_ link: SessionLink, reason: StaticString) {
+        guard case .device(let connection) = connections[link.connection] else { return }
+        shared.log.debug("device session ends", LogField("reason", "\(reason)"), LogField("peer", connection.peer))
+        end(connection)
+    }
+
+    /// Says what is left to say, then FIN. The session is over for its home at once.
+    func end(_ connection: DeviceConnection) {
+        guard !connection.stream.isEnding else { return }
+        switch connection.phase {
+        case .opening: openingEnded()
+        case .session(let device, let link): home.closeSession(device, link, at: now)
+        case .leaving: break
+        }
+        connection.phase = .leaving
+        if connection.stream.isEstablished {
+            swap(&buffers.plain, &connection.output)
+            write(connection.stream, connection.token)
+            connection.output = []
+        }
+        guard connections[connection.token] != nil else { return }
+        leave(connection.stream, connection.token)
+    }
+
+    /// The socket took more: more may be framed.
+    func roomChanged(_ connection: DeviceConnection) {
+        connection.updateRoom()
+        guard case .session(let device, _) = connection.phase else { return }
+        home.pump(device, at: now)
+        carryOutEffects()
+    }
+
+    // MARK: Time
+
+    func timer(_ connection: DeviceConnection) {
+        switch connection.phase {
+        case .leaving: return close(connection.token)
+        case .opening:
+            if now - connection.acceptedAt >= Limits.handshake {
+                shared.metrics.handshake(.timedOut)
+                return end(connection)
+            }
+        case .session(let device, _):
+            if now - connection.lastHeard >= connection.idleLimit { return end(connection) }
+            connection.release(at: now)
+            if !connection.output.isEmpty { markDirty(connection) }
+            connection.updateRoom()
+            home.tick(device, at: now)
+            carryOutEffects()
+        }
+        rearm(connection)
+    }
+
+    func rearm(_ connection: DeviceConnection) {
+        guard connections[connection.token] != nil else { return }
+        var next: Moment
+        switch connection.phase {
+        case .leaving: return
+        case .opening: next = connection.acceptedAt + Limits.handshake
+        case .session(let device, _):
+            next = connection.lastHeard + connection.idleLimit
+            if let deadline = device.queue.nextDeadline(after: now) { next = min(next, deadline) }
+            if let ends = connection.holdEnds { next = min(next, ends) }
+        }
+        connection.timer = arm(connection.token, at: next, unless: connection.timer)
+    }
+}

@@ -1,0 +1,67 @@
+import HTTP2
+import PushCore
+import Wire
+
+// The end of a loop's life, step by step (design.md 2.11).
+extension Loop {
+    func drain(_ step: DrainStep) {
+        switch step {
+        case .refuse:
+            isRefusing = true
+        case .notice:
+            eachProvider { $0.http.goAway(lastStream: nil, code: .noError, reason: Rejection.shutdown.body()) }
+        case .farewell:
+            eachProvider { connection in
+                connection.isLeaving = true
+                let last = connection.http.lastStream
+                connection.http.goAway(lastStream: last, code: .noError, reason: Rejection.shutdown.body())
+            }
+            for (_, connection) in connections.all {
+                if case .device(let device) = connection { sayGoodbye(device) }
+            }
+        case .close:
+            eachProvider { connection in
+                for place in connection.places() {
+                    let address = ReplyAddress(loop: index, connection: connection.token, place: place)
+                    deliver(.refused(.shutdown), to: address)
+                }
+            }
+            flushDirty()
+            for (token, connection) in connections.all {
+                if case .provider(let provider) = connection { leave(provider.stream, token) }
+            }
+        }
+        flushDirty()
+    }
+
+    /// Requests that wait for an answer or are not complete.
+    var openStreams: Int {
+        connections.all.reduce(0) { sum, entry in
+            guard case .provider(let provider) = entry.connection else { return sum }
+            return sum + provider.http.openStreams
+        }
+    }
+
+    /// Takes connections again, when a drain without an exit is called off.
+    func endDrain() {
+        isRefusing = false
+        resumeListeners()
+    }
+
+    private func eachProvider(_ work: (ProviderConnection) -> Void) {
+        for (_, connection) in connections.all {
+            guard case .provider(let provider) = connection, !provider.stream.isEnding else { continue }
+            work(provider)
+            markDirty(provider)
+        }
+    }
+
+    private func sayGoodbye(_ connection: DeviceConnection) {
+        if connection.isExtended, case .session = connection.phase {
+            // Spread over half a minute, so that they do not all come back at once.
+            let retry = UInt32(random.next() % 30) + 1
+            connection.say(.goodbye(reason: "Shutdown", retrySeconds: retry, host: nil), at: now)
+        }
+        end(connection)
+    }
+}

@@ -1,0 +1,208 @@
+import HTTP2
+import JSON
+import PushCore
+import Reactor
+import TLS
+
+// The provider's wire: requests in, offers to their home loops, answers out.
+extension Loop {
+    func read(_ connection: ProviderConnection) {
+        do throws(StreamFailure) {
+            // A bounded number of reads, so that one sender does not keep the others waiting.
+            for _ in 0..<8 {
+                switch try connection.stream.read() {
+                case .wouldBlock: return
+                case .ended: return close(connection.token)
+                case .plain(let count, let mayContinue):
+                    connection.lastHeard = now
+                    guard receive(count, connection) else { return }
+                    if !mayContinue { return }
+                }
+            }
+        } catch {
+            close(connection.token)
+        }
+    }
+
+    /// Feeds plain bytes to HTTP/2. False once the connection is lost.
+    private func receive(_ count: Int, _ connection: ProviderConnection) -> Bool {
+        // What comes after our goodbye is dropped.
+        if connection.stream.isEnding { return true }
+        markDirty(connection)
+        if count == 0 { return true }
+        do throws(HTTP2Error) {
+            let plain = buffers.transport.plaintext
+            try connection.http.receive(plain.span.extracting(0..<count))
+        } catch {
+            shared.log.debug("provider broke HTTP/2", LogField("peer", connection.peer), LogField("error", error))
+            flush(connection)
+            leave(connection.stream, connection.token)
+            return false
+        }
+        connection.http.takeRequests(into: &requests)
+        for request in requests { handle(request, connection) }
+        requests.removeAll(keepingCapacity: true)
+        if !connection.refused.isEmpty { answerRefused(connection) }
+        return true
+    }
+
+    // MARK: One request
+
+    private func handle(_ request: HTTP2Request, _ connection: ProviderConnection) {
+        var head = RequestHead()
+        for field in RequestField.allCases { head[field] = request.range(of: field.rawValue) }
+        head.hasDuplicates =
+            request.hasRepeatedUnknown
+            || RequestField.allCases.contains { field in
+                field != .method && field != .path && request.count(of: field.rawValue) > 1
+            }
+        do throws(Rejection) {
+            let offer = try offer(request, head, connection)
+            send(offer)
+        } catch {
+            if request.isComplete || error == .payloadTooLarge {
+                refuse(request, error, connection)
+            } else {
+                connection.refused.append((request, error))
+            }
+        }
+    }
+
+    /// Everything that can be said about a request before its device token is looked up, in the order of
+    /// spec/provider-api.md 4.3.
+    private func offer(
+        _ request: HTTP2Request,
+        _ head: RequestHead,
+        _ connection: ProviderConnection
+    ) throws(Rejection) -> PushOffer {
+        let bytes = request.bytes.span
+        // Channel management has paths of its own; no push goes in here.
+        if connection.isForChannels { throw .badPath }
+        let target = try PushRequest.target(head, bytes)
+        let verified = try authorize(head, bytes, connection)
+        let messageID = try PushRequest.messageID(head, bytes)
+        let topic = try allowedTopic(head, bytes, verified, connection)
+        let parsed = try PushRequest(head, bytes, topicSuffix: topic.suffix)
+        try checkPayload(request, parsed)
+        guard case .token(let digits) = target else { throw .missingDeviceToken }
+        guard let token = DeviceToken(hex: bytes.extracting(digits)) else { throw .badDeviceToken }
+        if let forced = shared.answers.next() { throw forced }
+
+        let apnsID = messageID.map { copy(bytes.extracting($0)) } ?? random.messageID()
+        let uniqueID = random.uniqueID()
+        let shown = shared.config.environment == .development ? uuidText(uniqueID) : []
+        let waiting = ProviderConnection.Waiting(
+            request: request,
+            apnsID: apnsID,
+            uniqueID: shown,
+            type: parsed.type,
+            receivedAt: now
+        )
+        return PushOffer(
+            token: token,
+            topic: topic,
+            request: parsed,
+            apnsID: apnsID,
+            uniqueID: uniqueID,
+            collapseID: parsed.collapseID.map { copy(bytes.extracting($0)) } ?? [],
+            payload: copy(bytes.extracting(request.body)),
+            reply: ReplyAddress(loop: index, connection: connection.token, place: connection.wait(waiting))
+        )
+    }
+
+    /// The connection's provider token. The header is compared with the last good one before it is parsed.
+    private func authorize(
+        _ head: RequestHead,
+        _ bytes: Span<UInt8>,
+        _ connection: ProviderConnection
+    ) throws(Rejection) -> VerifiedToken {
+        guard let range = head[.authorization] else { throw .missingProviderToken }
+        let header = bytes.extracting(range)
+        if let verified = connection.verified, verified.catalogVersion == catalog.version,
+            equals(header, connection.authorization)
+        {
+            try verified.claims.checkAge(at: now)
+            return verified
+        }
+        guard let start = bearerTokenStart(header) else { throw .missingProviderToken }
+        guard header.count <= Limits.authorization else { throw .invalidProviderToken }
+        let token = header.extracting(start..<header.count)
+        let verified = try verifier.verify(token, catalog, shared.metrics, at: now)
+        let isOtherTeam = connection.team.map { $0 != verified.claims.team } ?? false
+        if isOtherTeam, !shared.config.providerSeveralTeams { throw .invalidProviderToken }
+        do throws(Rejection) {
+            try connection.updates.admit(verified.digest, at: now)
+        } catch {
+            shared.metrics.verified(.tooMany)
+            throw error
+        }
+        if connection.team == nil { connection.team = verified.claims.team }
+        connection.http.raiseStreamLimit()
+        connection.authorization = copy(header)
+        connection.verified = verified
+        return verified
+    }
+
+    private func allowedTopic(
+        _ head: RequestHead,
+        _ bytes: Span<UInt8>,
+        _ verified: VerifiedToken,
+        _ connection: ProviderConnection
+    ) throws(Rejection) -> Topic {
+        let name = bytes.extracting(try PushRequest.topic(head, bytes))
+        let topic: Topic
+        if let last = connection.lastTopic, catalog.topicsByName[last.name] === last, equals(name, last.bytes) {
+            topic = last
+        } else {
+            guard let found = catalog.topicsByName[String(decoding: copy(name), as: UTF8.self)] else {
+                throw .topicDisallowed
+            }
+            topic = found
+            connection.lastTopic = found
+        }
+        let listed = verified.key.topics
+        guard topic.team == verified.claims.team, listed.isEmpty || listed.contains(topic.name) else {
+            throw .topicDisallowed
+        }
+        return topic
+    }
+
+    private func checkPayload(_ request: HTTP2Request, _ parsed: PushRequest) throws(Rejection) {
+        if request.bodyCount == 0 { throw .payloadEmpty }
+        if request.bodyCount > parsed.payloadLimit || request.isBodyTooLarge { throw .payloadTooLarge }
+        guard shared.config.providerPayload == .json else { return }
+        guard judge.isObject(request.bytes.span.extracting(request.body)) else { throw .badRequestPayload }
+    }
+
+    /// To the token's home: this loop, or another.
+    private func send(_ offer: PushOffer) {
+        let target = loop(of: offer.token.bucket)
+        if target == index { receive(offer) } else { post(.push(offer), to: target) }
+    }
+
+    /// An offer has come to the home of its token; one for a token that starts like another device's goes on.
+    func receive(_ offer: PushOffer) {
+        if !home.elsewhere.isEmpty, let bucket = home.elsewhere[offer.token], loop(of: bucket) != index {
+            return post(.push(offer), to: loop(of: bucket))
+        }
+        home.offer(offer, at: now)
+        carryOutEffects()
+    }
+}
+
+/// Where the token begins after `bearer ` of any case; nil for another scheme, or nothing after it.
+private func bearerTokenStart(_ header: Span<UInt8>) -> Int? {
+    let scheme = Array("bearer ".utf8)
+    guard header.count > scheme.count else { return nil }
+    for (index, byte) in scheme.enumerated() {
+        let isLetter = (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(header[index])
+        guard (isLetter ? header[index] | 0x20 : header[index]) == byte else { return nil }
+    }
+    return scheme.count
+}
+
+private func equals(_ a: Span<UInt8>, _ b: [UInt8]) -> Bool {
+    guard a.count == b.count else { return false }
+    for index in 0..<a.count where a[index] != b[index] { return false }
+    return true
+}

@@ -1,0 +1,230 @@
+import HTTP2
+import JSON
+import PushCore
+import Reactor
+import Storage
+import TLS
+
+/// What all loops of a gateway share: values and things that are safe to share.
+struct LoopShared: Sendable {
+    let config: Config
+    let metrics: Metrics
+    let log: Log
+    let clock: GatewayClock
+    let store: StoreThread
+    let deliveries: DeliveryLog?
+    let mailboxes: [Mailbox<LoopMessage>]
+    let authority: Certificate
+    let answers: AnswerHook
+    let rates: Rates
+}
+
+/// One thread: its poller, its connections, its home. Made and run on that thread, so no other thread can name it.
+final class Loop {
+    let index: Int
+    let shared: LoopShared
+    let buffers = LoopBuffers()
+    let home: Home
+    var connections = ConnectionTable()
+    var catalog: Catalog
+    var contexts: TLSContexts
+    var verifier: ProviderTokenVerifier
+    var proof: DeviceProof
+    let judge = PayloadJudge()
+    let answer = HTTP2Answer()
+    let fields = HTTP2Fields(RequestField.allCases.map(\.name))
+    let bodies = AnswerBodies()
+    var requests: [HTTP2Request] = []
+    var random: RandomIDs
+    var now: Moment
+    var poller: Poller
+    var deadlines = Deadlines()
+    var dirty: [UInt64] = []
+    var outbox: [[LoopMessage]]
+    var listeners: [LoopListener]
+    var isRefusing = false
+    /// Listeners that are not watched because a bound is reached.
+    var pausedListeners: Set<Int> = []
+    /// Device connections that have not come to their Connect.
+    var openingCount = 0
+    private var mail: [LoopMessage] = []
+    private var batches: [UInt64: [Push]] = [:]
+    private var onDurable: [UInt64: [(Loop, StoreError?) -> Void]] = [:]
+    private var waitingForBatch: [(Loop, StoreError?) -> Void] = []
+    private var nextBatch: UInt64 = 1
+    private var nextSweep: Moment
+    private var nextSample = Moment(nanoseconds: 0)
+    private var isStopped = false
+
+    static let mailboxToken: UInt64 = 0
+    static let sweepInterval = Interval.seconds(10)
+
+    init(index: Int, shared: LoopShared, start: LoopStart) throws(SystemError) {
+        self.index = index
+        self.shared = shared
+        home = start.home
+        catalog = start.catalog
+        contexts = start.contexts
+        let config = shared.config
+        verifier = ProviderTokenVerifier(environment: config.environment, reason: config.providerEnvironmentKeyReason)
+        proof = DeviceProof(authority: shared.authority, config: config)
+        now = shared.clock.now()
+        nextSweep = now + Self.sweepInterval
+        random = RandomIDs()
+        outbox = Array(repeating: [], count: shared.mailboxes.count)
+        poller = try Poller()
+        listeners = start.listeners
+        try poller.add(shared.mailboxes[index].number, token: Self.mailboxToken, for: .read)
+        for (place, listener) in listeners.enumerated() {
+            try poller.add(listener.socket.number, token: UInt64(place + 1), for: .read)
+        }
+    }
+
+    /// Turns until it is told to stop.
+    func run() {
+        while !isStopped {
+            do throws(SystemError) {
+                try turn()
+            } catch {
+                shared.log.error("event loop failed", LogField("error", error))
+                return
+            }
+        }
+    }
+
+    private func turn() throws(SystemError) {
+        let count = try poller.wait(milliseconds: timeout)
+        now = shared.clock.now()
+        for place in 0..<count {
+            let event = poller.event(place)
+            switch event.token {
+            case Self.mailboxToken: takeMail()
+            case ..<ConnectionTable.firstToken: accept(from: Int(event.token) - 1)
+            default: serve(event)
+            }
+        }
+        expire()
+        finish()
+        let spent = shared.clock.now() - now
+        if spent.nanoseconds > Int64(shared.metrics.longestTurnNanoseconds.value) {
+            shared.metrics.longestTurnNanoseconds.set(Int(spent.nanoseconds))
+        }
+    }
+
+    /// Until the next deadline, at most a second, so that a clock that is set does not strand anything.
+    private var timeout: Int32 {
+        var next = deadlines.next.map { Moment(nanoseconds: $0) } ?? .distantFuture
+        if let delayed = home.nextDelayed { next = min(next, delayed) }
+        let wait = (next - shared.clock.now()).nanoseconds
+        return Int32(min(max((wait + 999_999) / 1_000_000, 0), 1000))
+    }
+
+    // MARK: Mail
+
+    private func takeMail() {
+        shared.mailboxes[index].take(into: &mail)
+        var taken: [LoopMessage] = []
+        swap(&taken, &mail)
+        for message in taken { receive(message) }
+        taken.removeAll(keepingCapacity: true)
+        swap(&taken, &mail)
+    }
+
+    private func receive(_ message: LoopMessage) {
+        switch message {
+        case .push(let offer): receive(offer)
+        case .answer(let verdict, let address): deliver(verdict, to: address)
+        case .device(let device): adopt(device)
+        case .committed(let batch, let error): committed(batch, error)
+        case .catalog(let catalog): self.catalog = catalog
+        case .perform(let work): work(self)
+        case .drain(let step): drain(step)
+        case .stop: isStopped = true
+        }
+    }
+
+    /// Leaves a message for another loop; all of a turn go at once.
+    func post(_ message: LoopMessage, to loop: Int) { outbox[loop].append(message) }
+
+    /// The loop that is home to tokens and devices of a bucket.
+    func loop(of bucket: UInt16) -> Int { Int(bucket) % shared.mailboxes.count }
+
+    // MARK: The end of a turn
+
+    private func finish() {
+        home.submitDelayed(at: now)
+        carryOutEffects()
+        submit()
+        flushDirty()
+        for place in outbox.indices where !outbox[place].isEmpty {
+            shared.mailboxes[place].post(contentsOf: &outbox[place])
+        }
+        if !home.events.isEmpty {
+            if let deliveries = shared.deliveries { deliveries.record(&home.events) } else { home.events = [] }
+        }
+    }
+
+    private func submit() {
+        let (changes, pushes) = home.takeChanges()
+        guard !changes.isEmpty else { return }
+        let waiting = waitingForBatch
+        waitingForBatch = []
+        guard !pushes.isEmpty || !waiting.isEmpty else {
+            return shared.store.submit(changes, done: nil)
+        }
+        let batch = nextBatch
+        nextBatch += 1
+        batches[batch] = pushes
+        onDurable[batch] = waiting
+        let mailbox = shared.mailboxes[index]
+        shared.store.submit(changes) { mailbox.post(.committed(batch: batch, $0)) }
+    }
+
+    /// Runs `work` on this loop once this turn's changes are durable, or could not be made so.
+    func whenDurable(_ work: @escaping (Loop, StoreError?) -> Void) { waitingForBatch.append(work) }
+
+    private func committed(_ batch: UInt64, _ error: StoreError?) {
+        if let pushes = batches.removeValue(forKey: batch) { home.committed(pushes, error, at: now) }
+        for work in onDurable.removeValue(forKey: batch) ?? [] { work(self, error) }
+        carryOutEffects()
+    }
+
+    // MARK: Deadlines
+
+    private func expire() {
+        while let token = deadlines.popDue(at: now.nanoseconds) {
+            // A connection that is armed for later meets an entry of its past here.
+            switch connections[token] {
+            case .provider(let connection) where connection.timer <= now:
+                connection.timer = .distantFuture
+                timer(connection)
+            case .device(let connection) where connection.timer <= now:
+                connection.timer = .distantFuture
+                timer(connection)
+            case .provider, .device, nil: continue
+            }
+        }
+        if now >= nextSweep {
+            nextSweep = now + Self.sweepInterval
+            home.sweep(at: now)
+        }
+        if index == 0, now >= nextSample {
+            nextSample = now + .seconds(1)
+            shared.rates.sample(at: Clock.monotonic())
+        }
+    }
+
+    /// The test clock was moved: what is due by it happens now.
+    func timeMoved() {
+        now = shared.clock.now()
+        expire()
+        carryOutEffects()
+    }
+
+    /// Asks for `timer` at `moment`, unless it is asked for earlier anyway. Returns the one that counts.
+    func arm(_ token: UInt64, at moment: Moment, unless armed: Moment) -> Moment {
+        guard moment < armed else { return armed }
+        deadlines.add(token, at: moment.nanoseconds)
+        return moment
+    }
+}

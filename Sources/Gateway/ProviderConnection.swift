@@ -1,0 +1,90 @@
+import HTTP2
+import PushCore
+import Reactor
+
+/// One provider's connection: TLS bytes in, HTTP/2 requests out, and what the connection is bound to.
+final class ProviderConnection {
+    /// A request that waits for its answer.
+    struct Waiting {
+        let request: HTTP2Request
+        let apnsID: [UInt8]
+        /// What `apns-unique-id` says if it is accepted; empty in production.
+        let uniqueID: [UInt8]
+        let type: PushType?
+        let receivedAt: Moment
+    }
+
+    let token: UInt64
+    let stream: SecureStream
+    let http: HTTP2Server
+    let peer: PeerAddress
+    private var places: [(waiting: Waiting?, uses: Int)] = []
+    private var free: [Int] = []
+    /// Refused before they were complete: answered once they are (design.md 3, "Header values").
+    var refused: [(request: HTTP2Request, rejection: Rejection)] = []
+    /// Whether it has bytes for the peer; it is then among the loop's dirty connections.
+    var isDirty = false
+    var timer = Moment.distantFuture
+    var lastHeard: Moment
+    let acceptedAt: Moment
+
+    /// The last accepted authorization, compared before anything is parsed.
+    var authorization: [UInt8] = []
+    var verified: VerifiedToken?
+    /// What the first verified token bound the connection to.
+    var team: String?
+    var updates: ProviderTokenUpdates
+    var lastTopic: Topic?
+    /// It came in by the channel management port, where no push path exists.
+    var isForChannels = false
+    /// A drain has said goodbye; no new request is taken.
+    var isLeaving = false
+
+    init(token: UInt64, stream: SecureStream, http: HTTP2Server, peer: PeerAddress, config: Config, at now: Moment) {
+        self.token = token
+        self.stream = stream
+        self.http = http
+        self.peer = peer
+        updates = ProviderTokenUpdates(limit: config.providerTokenUpdates)
+        lastHeard = now
+        acceptedAt = now
+    }
+
+    var waitingCount: Int { places.count - free.count }
+
+    /// Keeps a request until its answer comes; the place goes with the push. It also says how often it was used, so
+    /// that a late answer does not meet a later request.
+    func wait(_ waiting: Waiting) -> Int {
+        if free.isEmpty {
+            places.append((nil, 0))
+            free.append(places.count - 1)
+        }
+        let index = free.removeLast()
+        places[index] = (waiting, places[index].uses + 1)
+        return places[index].uses << Self.placeBits | index
+    }
+
+    /// The request that waits in a place, which becomes free; nil if it was answered meanwhile.
+    func take(_ place: Int) -> Waiting? {
+        let index = place & (1 << Self.placeBits - 1)
+        guard index < places.count, places[index].uses == place >> Self.placeBits,
+            let waiting = places[index].waiting
+        else { return nil }
+        places[index].waiting = nil
+        free.append(index)
+        return waiting
+    }
+
+    /// Places of requests that came at or before `moment`; all of them without one.
+    func places(until moment: Moment? = nil) -> [Int] {
+        places.indices.compactMap { index in
+            guard let waiting = places[index].waiting, moment.map({ waiting.receivedAt <= $0 }) ?? true else {
+                return nil
+            }
+            return places[index].uses << Self.placeBits | index
+        }
+    }
+
+    /// Places fit in this many bits: a connection has at most 1000 streams.
+    private static let placeBits = 16
+}

@@ -1,0 +1,132 @@
+import PushCore
+import Reactor
+import TLS
+
+/// The buffers of one loop, shared by all its connections: what a turn reads and writes passes through them.
+final class LoopBuffers {
+    /// What a read from a socket fills.
+    var ciphertext = [UInt8](repeating: 0, count: 64 * 1024)
+    let transport = TLSTransport()
+    /// Plain bytes a connection is about to send; empty between two connections.
+    var plain: [UInt8] = []
+}
+
+/// One socket with TLS on it. It keeps what the socket did not take, and knows how to end with FIN.
+final class SecureStream {
+    /// What a read brought.
+    enum Reading {
+        /// This many plain bytes lie in the transport's buffer; more may wait in the socket if `mayContinue`.
+        case plain(Int, mayContinue: Bool)
+        case wouldBlock
+        case ended
+    }
+
+    private(set) var descriptor: FileDescriptor
+    let tls: TLSSession
+    private let buffers: LoopBuffers
+    /// Ciphertext the socket did not take yet.
+    private var unsent: [UInt8] = []
+    /// We said that we will send nothing more.
+    private(set) var isEnding = false
+
+    init(_ descriptor: consuming FileDescriptor, tls: TLSSession, buffers: LoopBuffers, unsent: [UInt8] = []) {
+        self.descriptor = descriptor
+        self.tls = tls
+        self.buffers = buffers
+        self.unsent = unsent
+    }
+
+    /// Takes the connection apart, for another loop. This stream must not be used again.
+    func park() -> (descriptor: Int32, tls: ParkedTLSSession, unsent: [UInt8]) {
+        (descriptor.duplicate(), tls.park(), unsent)
+    }
+
+    var unsentCount: Int { unsent.count }
+    var isEstablished: Bool { tls.isEstablished }
+
+    /// Reads once. Throws when the peer broke TLS or the connection.
+    func read() throws(StreamFailure) -> Reading {
+        do throws(SystemError) {
+            guard let count = try descriptor.read(into: &buffers.ciphertext) else { return .wouldBlock }
+            if count == 0 { return .ended }
+            return try decrypt(count)
+        } catch {
+            throw .system(error)
+        }
+    }
+
+    private func decrypt(_ count: Int) throws(SystemError) -> Reading {
+        let isFull = count == buffers.ciphertext.count
+        var plain = 0
+        var failed = false
+        do throws(TLSError) {
+            let ciphertext = buffers.ciphertext
+            plain = try tls.receive(ciphertext.span.extracting(0..<count))
+        } catch {
+            failed = true
+        }
+        // Handshake flights and alerts leave before another connection uses the shared buffer.
+        if !buffers.transport.outgoing.isEmpty { try push() }
+        if failed { return .ended }
+        if plain == 0, tls.isPeerClosed { return .ended }
+        return .plain(plain, mayContinue: isFull)
+    }
+
+    /// Encrypts and writes `buffers.plain`, and empties it.
+    func sendPlain() throws(StreamFailure) {
+        defer { buffers.plain.removeAll(keepingCapacity: true) }
+        guard !buffers.plain.isEmpty, !isEnding else { return }
+        do throws(TLSError) {
+            let plain = buffers.plain
+            try tls.send(plain.span)
+        } catch {
+            throw .tls(error)
+        }
+        do throws(SystemError) { try push() } catch { throw .system(error) }
+    }
+
+    /// Writes what the socket did not take before.
+    func flush() throws(StreamFailure) {
+        guard !unsent.isEmpty else { return }
+        do throws(SystemError) {
+            let waiting = unsent
+            let count = try descriptor.send(waiting.span)
+            unsent = Array(waiting[count...])
+            // A sleeping session owns no buffer.
+            if unsent.isEmpty { unsent = [] }
+        } catch {
+            throw .system(error)
+        }
+        if unsent.isEmpty, isEnding { descriptor.endWriting() }
+    }
+
+    /// Says goodbye in TLS and TCP: what was sent before still arrives, because FIN comes after it.
+    func end() {
+        guard !isEnding else { return }
+        isEnding = true
+        tls.shutdown()
+        do throws(SystemError) {
+            try push()
+            if unsent.isEmpty { descriptor.endWriting() }
+        } catch {
+            // The peer is gone already: closing is all that is left, and the owner does it.
+        }
+    }
+
+    private func push() throws(SystemError) {
+        defer { buffers.transport.outgoing.removeAll(keepingCapacity: true) }
+        guard unsent.isEmpty else {
+            unsent.append(contentsOf: buffers.transport.outgoing)
+            return
+        }
+        let outgoing = buffers.transport.outgoing
+        let count = try descriptor.send(outgoing.span)
+        if count < outgoing.count { unsent = Array(outgoing[count...]) }
+    }
+}
+
+/// Why a connection cannot go on.
+enum StreamFailure: Error {
+    case system(SystemError)
+    case tls(TLSError)
+}

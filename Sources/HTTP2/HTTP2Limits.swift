@@ -1,0 +1,24 @@
+/// The bounds of one connection. What happens past each is said beside it.
+package struct HTTP2Limits: Sendable {
+    /// Names, values and 32 for each field (RFC 9113 6.5.2), as announced. Past it the stream is reset with
+    /// ENHANCE_YOUR_CALM; its neighbours live. Apple announces 8000.
+    package var headerListBytes = 8000
+    /// Bytes of a body that are kept: the largest payload there is. The rest is counted and dropped.
+    package var bodyBytes = 5120
+    /// Kept body bytes of a connection. Past it the peer waits, because they are its receive window.
+    package var bufferedBodyBytes = 1 << 20
+    /// MAX_CONCURRENT_STREAMS as announced at first: 1 until a token was verified.
+    package var announcedStreams: Int
+    /// Streams that may really be open. Past it a stream is refused with REFUSED_STREAM, which is safe to retry.
+    package var enforcedStreams = 1000
+    /// CONTINUATION frames of one header block; 8000 bytes need none. Past it the connection ends.
+    package var continuations = 5
+    /// Requests given up unanswered, less those answered, as in rapid reset. Past it the connection ends.
+    package var abandonedStreams = 500
+    /// Refused streams, less answers. Past it the peer takes no hint and the connection ends.
+    package var refusedStreams = 10_000
+
+    package init(announcedStreams: Int = 1) {
+        self.announcedStreams = announcedStreams
+    }
+}

@@ -1,0 +1,54 @@
+/// One request. The owner gets it from `takeRequests` and gives it back with `release`; then it is used again.
+package final class HTTP2Request {
+    private let cell: Cell<RequestRecord>
+
+    init(fieldCount: Int) {
+        cell = Cell(RequestRecord(fieldCount: fieldCount))
+    }
+
+    var record: RequestRecord {
+        _read { yield cell.pointer.pointee }
+        _modify { yield &cell.pointer.pointee }
+    }
+
+    /// Of the record; valid while the request lives.
+    var address: UnsafeMutablePointer<RequestRecord> { cell.pointer }
+
+    package var stream: Int32 { record.stream }
+
+    /// The peer has sent all of it.
+    package var isComplete: Bool { record.isComplete }
+
+    /// The body passed the limit; what is beyond is counted and dropped.
+    package var isBodyTooLarge: Bool { record.isBodyTooLarge }
+
+    /// The stream is gone: reset by the peer or by us, or answered to the end.
+    package var isClosed: Bool { record.isClosed }
+
+    /// The values of all wanted fields, then the body.
+    package var bytes: [UInt8] { record.bytes }
+
+    /// The part of the body that was kept, as a range of `bytes`.
+    package var body: Range<Int> { record.bodyStart..<record.bytes.count }
+
+    /// Bytes of the body that came, also those dropped.
+    package var bodyCount: Int { record.bodyCount }
+
+    /// A name that begins with `apns-` and is not wanted came twice.
+    package var hasRepeatedUnknown: Bool { record.hasRepeatedUnknown }
+
+    /// Free for the owner; 0 in each new request.
+    package var userTag: UInt64 {
+        get { record.userTag }
+        set { record.userTag = newValue }
+    }
+
+    /// The first value of a field, as a range of `bytes`.
+    package func range(of field: Int) -> Range<Int>? {
+        let field = record.fields[field]
+        return field.times == 0 ? nil : Int(field.start)..<Int(field.end)
+    }
+
+    /// How often a field came.
+    package func count(of field: Int) -> Int { Int(record.fields[field].times) }
+}

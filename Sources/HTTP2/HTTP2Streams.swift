@@ -1,0 +1,241 @@
+import CNGHTTP2
+
+/// The requests of one connection: open ones, those ready to be taken, and idle ones for use again.
+///
+/// nghttp2's callbacks record here. What they must answer at once (refuse a stream, reset it, return credit) they
+/// submit to nghttp2, which sends it later; none of them calls the owner.
+struct HTTP2Streams {
+    let fields: HTTP2Fields
+    let limits: HTTP2Limits
+    /// Why the connection cannot go on, once it cannot.
+    private(set) var failure: HTTP2Error?
+    /// The highest stream that was accepted.
+    private(set) var lastStream: Int32 = 0
+    /// Streams above the last one of a GOAWAY are closed by us: no fault of the peer.
+    var isLeaving = false
+    /// Something came that may let a waiting answer go.
+    var windowGrew = false
+
+    /// Retains what nghttp2 borrows as a stream's user data.
+    private var open: [HTTP2Request] = []
+    private var ready: [HTTP2Request] = []
+    private var pool: [HTTP2Request] = []
+    /// Answers whose body nghttp2 has yet to fetch, and those of them that it was told to fetch later.
+    private(set) var heldAnswers = 0
+    private var deferred: [HTTP2Request] = []
+    /// The request whose header block is being read; blocks do not interleave.
+    private var current: UnsafeMutablePointer<RequestRecord>?  // of an open request, or not used again
+    private var isTrailer = false
+    private var continuations = 0
+    private var abandoned = 0
+    private var refused = 0
+
+    init(fields: HTTP2Fields, limits: HTTP2Limits) {
+        self.fields = fields
+        self.limits = limits
+    }
+
+    var openCount: Int { open.count }
+
+    mutating func fail(_ error: HTTP2Error) {
+        if failure == nil { failure = error }
+    }
+
+    mutating func hold(_ body: [UInt8], for request: HTTP2Request) {
+        request.record.hold(body)
+        heldAnswers += 1
+    }
+
+    /// nghttp2 fetches an answer's body; nil if the peer's window is too small, because it must not be split.
+    mutating func fetch(_ request: HTTP2Request, into buffer: UnsafeMutablePointer<UInt8>, room: Int) -> Int? {
+        guard request.record.answer.count <= room else {
+            request.record.isDeferred = true
+            deferred.append(request)
+            return nil
+        }
+        heldAnswers -= 1
+        return request.record.moveAnswer(to: buffer)
+    }
+
+    /// Lets the waiting answers go that fit now.
+    mutating func resume(_ session: OpaquePointer) {
+        guard windowGrew else { return }
+        windowGrew = false
+        guard !deferred.isEmpty else { return }
+        let room = Int(nghttp2_session_get_remote_window_size(session))
+        deferred.removeAll { request in
+            let streamRoom = nghttp2_session_get_stream_remote_window_size(session, request.stream)
+            guard request.record.answer.count <= min(room, Int(streamRoom)) else { return false }
+            request.record.isDeferred = false
+            nghttp2_session_resume_data(session, request.stream)
+            return true
+        }
+    }
+
+    mutating func take(into list: inout [HTTP2Request], _ session: OpaquePointer) {
+        for request in ready {
+            if request.record.isClosed {
+                recycle(request, session)
+            } else {
+                request.record.isTaken = true
+                list.append(request)
+            }
+        }
+        ready.removeAll(keepingCapacity: true)
+    }
+
+    /// Whether the request may still be answered; each answer makes up for an abandoned or a refused stream.
+    mutating func answer(_ request: HTTP2Request) -> Bool {
+        guard !request.record.isClosed, !request.record.isSettled else { return false }
+        request.record.isSettled = true
+        if abandoned > 0 { abandoned -= 1 }
+        if refused > 0 { refused -= 1 }
+        return true
+    }
+
+    mutating func release(_ request: HTTP2Request, _ session: OpaquePointer) {
+        precondition(request.record.isTaken && !request.record.isReleased, "a request is released once")
+        request.record.isReleased = true
+        if request.record.isClosed { recycle(request, session) } else { credit(request, session) }
+    }
+
+    mutating func trim() { pool = [] }
+
+    private mutating func recycle(_ request: HTTP2Request, _ session: OpaquePointer) {
+        credit(request, session)
+        request.record.shrink()
+        if pool.count < limits.enforcedStreams { pool.append(request) }
+    }
+
+    private func credit(_ request: HTTP2Request, _ session: OpaquePointer) {
+        let count = request.record.takeBurden()
+        if count > 0 { nghttp2_session_consume_connection(session, count) }
+    }
+}
+
+// What the callbacks record.
+extension HTTP2Streams {
+    mutating func beginFrame(_ type: UInt8) -> Int32 {
+        if type == FrameType.headers { continuations = 0 }
+        guard type == FrameType.continuation else { return 0 }
+        continuations += 1
+        guard continuations > limits.continuations else { return 0 }
+        fail(.tooManyContinuations)
+        return callbackFailure
+    }
+
+    mutating func beginHeaders(_ session: OpaquePointer, _ stream: Int32, isTrailer: Bool) -> Int32 {
+        guard failure == nil else { return callbackFailure }
+        self.isTrailer = isTrailer
+        if isTrailer {
+            current = request(session, stream)?.address
+            return 0
+        }
+        guard open.count < limits.enforcedStreams else { return refuse(session, stream) }
+        let request = pool.popLast() ?? HTTP2Request(fieldCount: fields.count)
+        request.record.begin(stream: stream, place: open.count)
+        open.append(request)
+        current = request.address
+        lastStream = stream
+        return nghttp2_session_set_stream_user_data(session, stream, Unmanaged.passUnretained(request).toOpaque())
+    }
+
+    private mutating func refuse(_ session: OpaquePointer, _ stream: Int32) -> Int32 {
+        refused += 1
+        guard refused <= limits.refusedStreams else {
+            fail(.tooManyRefusedStreams)
+            return callbackFailure
+        }
+        return reset(session, stream, .refusedStream)
+    }
+
+    mutating func header(
+        _ session: OpaquePointer,
+        _ name: UnsafeBufferPointer<UInt8>,
+        _ value: UnsafeBufferPointer<UInt8>
+    ) -> Int32 {
+        guard let current else { return callbackFailure }
+        guard current.pointee.countHeader(name.count + value.count, limit: limits.headerListBytes) else {
+            return reset(session, current.pointee.stream, .enhanceYourCalm)
+        }
+        if isTrailer { return 0 }
+        if let field = fields.index(of: name) {
+            current.pointee.addHeader(field, value)
+        } else if name.starts(with: apnsPrefix) {
+            current.pointee.addUnknown(name)
+        }
+        return 0
+    }
+
+    /// Resets a stream from within its header block; nghttp2 then skips the rest of the block.
+    func reset(_ session: OpaquePointer, _ stream: Int32, _ code: HTTP2Code) -> Int32 {
+        let result = nghttp2_submit_rst_stream(session, 0, stream, code.rawValue)
+        return result == 0 ? skipStream : result
+    }
+
+    mutating func data(_ session: OpaquePointer, _ stream: Int32, _ chunk: UnsafeBufferPointer<UInt8>) -> Int32 {
+        guard let request = request(session, stream) else {
+            return nghttp2_session_consume(session, stream, chunk.count)
+        }
+        let kept = request.record.addBody(chunk, limit: limits.bodyBytes)
+        if request.record.isBodyTooLarge { makeReady(request) }
+        guard kept < chunk.count else { return 0 }
+        return nghttp2_session_consume(session, stream, chunk.count - kept)
+    }
+
+    mutating func frame(_ session: OpaquePointer, _ head: nghttp2_frame_hd) {
+        switch head.type {
+        case FrameType.headers, FrameType.data:
+            if head.flags & FrameFlag.endStream != 0 { endStream(session, head.stream_id) }
+        case FrameType.reset: peerReset(session, head.stream_id)
+        case FrameType.settings, FrameType.windowUpdate: windowGrew = true
+        default: break
+        }
+    }
+
+    private mutating func endStream(_ session: OpaquePointer, _ stream: Int32) {
+        guard let request = request(session, stream) else { return }
+        request.record.isComplete = true
+        makeReady(request)
+    }
+
+    private mutating func makeReady(_ request: HTTP2Request) {
+        guard !request.record.isReady else { return }
+        request.record.isReady = true
+        ready.append(request)
+    }
+
+    /// The peer resets a stream; `close` follows.
+    private mutating func peerReset(_ session: OpaquePointer, _ stream: Int32) {
+        guard let request = request(session, stream) else { return }
+        abandon(request)
+    }
+
+    mutating func close(_ session: OpaquePointer, _ stream: Int32) {
+        guard let request = request(session, stream) else { return }
+        // A peer can also make us reset a stream whose push is already on its way (CVE-2025-8671).
+        if request.record.isReady { abandon(request) }
+        open[request.record.place] = open[open.count - 1]
+        open[request.record.place].record.place = request.record.place
+        open.removeLast()
+        request.record.isClosed = true
+        if request.record.isDeferred { deferred.removeAll { $0 === request } }
+        if !request.record.answer.isEmpty { heldAnswers -= 1 }
+        if request.record.isReleased || !request.record.isReady { recycle(request, session) }
+    }
+
+    private mutating func abandon(_ request: HTTP2Request) {
+        guard !request.record.isSettled, !isLeaving else { return }
+        request.record.isSettled = true
+        abandoned += 1
+        if abandoned > limits.abandonedStreams { fail(.tooManyAbandonedStreams) }
+    }
+
+    func request(_ session: OpaquePointer, _ stream: Int32) -> HTTP2Request? {
+        guard let pointer = nghttp2_session_get_stream_user_data(session, stream) else { return nil }
+        return Unmanaged<HTTP2Request>.fromOpaque(pointer).takeUnretainedValue()
+    }
+}
+
+/// Names that a header of ours could have.
+private let apnsPrefix = Array("apns-".utf8)

@@ -1,0 +1,189 @@
+/// The headers of a push request that mean something, in the order HTTP2 numbers them.
+package enum RequestField: Int, CaseIterable, Sendable {
+    case method
+    case path
+    case authorization
+    case apnsID
+    case topic
+    case pushType
+    case priority
+    case expiration
+    case collapseID
+
+    package var name: StaticString {
+        switch self {
+        case .method: ":method"
+        case .path: ":path"
+        case .authorization: "authorization"
+        case .apnsID: "apns-id"
+        case .topic: "apns-topic"
+        case .pushType: "apns-push-type"
+        case .priority: "apns-priority"
+        case .expiration: "apns-expiration"
+        case .collapseID: "apns-collapse-id"
+        }
+    }
+}
+
+/// Where each header's value lies in the request's bytes; an absent header has no range.
+package struct RequestHead: Sendable {
+    private var ranges: InlineArray<9, Range<Int>?> = .init(repeating: nil)
+    /// Whether a header that may come once came twice, even with equal values.
+    package var hasDuplicates = false
+
+    package init() {}
+
+    package subscript(field: RequestField) -> Range<Int>? {
+        get { ranges[field.rawValue] }
+        set { ranges[field.rawValue] = newValue }
+    }
+}
+
+/// What the headers of a push ask for, each already valid. Parsing follows the order of spec/provider-api.md 4.3; the
+/// caller checks the provider token after `target` and the topic between `topic` and `init`.
+package struct PushRequest: Equatable, Sendable {
+    package let type: PushType?
+    package let priority: Priority
+    /// nil when absent; 0 and past moments mean "once".
+    package let expiration: UInt64?
+    package let collapseID: Range<Int>?
+    /// The most bytes its payload may have.
+    package let payloadLimit: Int
+
+    /// What the path asks for: the digits of a device token, or nothing between the slashes.
+    package enum Target: Equatable, Sendable {
+        case token(Range<Int>)
+        case missingToken
+    }
+
+    /// Path, then method, then repeated headers.
+    package static func target(_ head: RequestHead, _ bytes: Span<UInt8>) throws(Rejection) -> Target {
+        let target = try parsePath(head[.path] ?? 0..<0, bytes)
+        guard let method = head[.method], equals(bytes, method, "POST") else { throw .methodNotAllowed }
+        if head.hasDuplicates { throw .duplicateHeaders }
+        return target
+    }
+
+    /// The value of `apns-id`: nil when absent. It is echoed byte for byte, so its case is kept.
+    package static func messageID(_ head: RequestHead, _ bytes: Span<UInt8>) throws(Rejection) -> Range<Int>? {
+        guard let range = head[.apnsID] else { return nil }
+        guard isUUID(bytes, range) else { throw .badMessageID }
+        return range
+    }
+
+    /// The value of `apns-topic`, well formed; whether it is allowed is the caller's to say.
+    package static func topic(_ head: RequestHead, _ bytes: Span<UInt8>) throws(Rejection) -> Range<Int> {
+        guard let range = head[.topic] else { throw .missingTopic }
+        guard isTopic(bytes, range) else { throw .badTopic }
+        return range
+    }
+
+    /// Push type, priority, expiration, collapse id. `suffix` is what follows the bundle id in the topic.
+    package init(_ head: RequestHead, _ bytes: Span<UInt8>, topicSuffix suffix: String?) throws(Rejection) {
+        let type = try Self.pushType(head, bytes)
+        if type == .alert || type == .background, suffix != nil { throw .invalidPushType }
+        self.type = type
+        priority = try Self.priority(head, bytes, type)
+        expiration = try Self.expiration(head, bytes)
+        collapseID = head[.collapseID]
+        if let collapseID, collapseID.count > Limits.collapseID { throw .badCollapseID }
+        let isVoIP = type == .voip || (type == nil && suffix == PushType.voip.topicSuffix)
+        payloadLimit = isVoIP ? Limits.voipPayload : Limits.payload
+    }
+
+    /// When a push accepted at `now` stops being good. At or before `now` means: once.
+    package func expires(acceptedAt now: Moment, maximumAge: Interval) -> Moment {
+        let latest = now + maximumAge
+        guard let expiration else { return latest }
+        // Milliseconds by mistake are simply a far date; comparing in seconds keeps them from overflowing.
+        guard expiration < UInt64(max(latest.seconds, 0)) else { return latest }
+        return Moment(seconds: Int64(expiration))
+    }
+
+    private static func pushType(_ head: RequestHead, _ bytes: Span<UInt8>) throws(Rejection) -> PushType? {
+        guard let range = head[.pushType] else { return nil }
+        for type in PushType.allCases where equals(bytes, range, type.rawValue) { return type }
+        throw .invalidPushType
+    }
+
+    private static func priority(
+        _ head: RequestHead,
+        _ bytes: Span<UInt8>,
+        _ type: PushType?
+    ) throws(Rejection) -> Priority {
+        guard let range = head[.priority] else { return type == .background ? .powerAware : .immediate }
+        let priority: Priority
+        if equals(bytes, range, "10") {
+            priority = .immediate
+        } else if equals(bytes, range, "5") {
+            priority = .powerAware
+        } else if equals(bytes, range, "1") {
+            priority = .powerFirst
+        } else {
+            throw .badPriority
+        }
+        if type == .background, priority != .powerAware { throw .badPriority }
+        return priority
+    }
+
+    private static func expiration(_ head: RequestHead, _ bytes: Span<UInt8>) throws(Rejection) -> UInt64? {
+        guard let range = head[.expiration] else { return nil }
+        guard (1...19).contains(range.count) else { throw .badExpirationDate }
+        var value: UInt64 = 0
+        for index in range {
+            guard bytes[index] >= UInt8(ascii: "0"), bytes[index] <= UInt8(ascii: "9") else { throw .badExpirationDate }
+            value = value * 10 + UInt64(bytes[index] - UInt8(ascii: "0"))
+        }
+        return value
+    }
+}
+
+/// `/3/device/<token>`, `/3/device/` or `/3/device`; everything else, a query or a further segment too, is a bad path.
+private func parsePath(_ path: Range<Int>, _ bytes: Span<UInt8>) throws(Rejection) -> PushRequest.Target {
+    let prefix = "/3/device/".utf8.count
+    if equals(bytes, path, "/3/device") || equals(bytes, path, "/3/device/") { return .missingToken }
+    guard path.count > prefix, equals(bytes, path.lowerBound..<path.lowerBound + prefix, "/3/device/") else {
+        throw .badPath
+    }
+    let token = path.lowerBound + prefix..<path.upperBound
+    for index in token {
+        if bytes[index] == UInt8(ascii: "/") || bytes[index] == UInt8(ascii: "?") { throw .badPath }
+    }
+    return .token(token)
+}
+
+/// 8-4-4-4-12 hexadecimal digits of either case; no version is asked for (spec/provider-api.md 2.3).
+private func isUUID(_ bytes: Span<UInt8>, _ range: Range<Int>) -> Bool {
+    guard range.count == 36 else { return false }
+    for offset in 0..<36 {
+        let byte = bytes[range.lowerBound + offset]
+        let isHyphen = offset == 8 || offset == 13 || offset == 18 || offset == 23
+        guard isHyphen ? byte == UInt8(ascii: "-") : hexValue(byte) != nil else { return false }
+    }
+    return true
+}
+
+/// 1 to 255 of `[A-Za-z0-9._-]` (spec/provider-api.md X12).
+private func isTopic(_ bytes: Span<UInt8>, _ range: Range<Int>) -> Bool {
+    guard (1...Limits.topic).contains(range.count) else { return false }
+    for index in range {
+        switch bytes[index] {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "-"):
+            continue
+        default:
+            return false
+        }
+    }
+    return true
+}
+
+private func equals(_ bytes: Span<UInt8>, _ range: Range<Int>, _ text: String) -> Bool {
+    guard range.count == text.utf8.count else { return false }
+    var index = range.lowerBound
+    for byte in text.utf8 {
+        if bytes[index] != byte { return false }
+        index += 1
+    }
+    return true
+}

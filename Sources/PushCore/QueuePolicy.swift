@@ -1,0 +1,72 @@
+/// What an operator decides about queues and delivery; see the settings of the same names.
+package struct QueuePolicy: Equatable, Sendable {
+    package enum Mode: String, Sendable, CaseIterable {
+        case queue
+        /// One stored notification per device and app, the newest, whatever its priority.
+        case apple
+    }
+
+    package var mode = Mode.queue
+    /// Stored per registration without a live session that enables its topic.
+    package var limit = 100
+    /// Waiting per registration with one; past it a new push is refused.
+    package var backlog = 1000
+    /// Unacknowledged per session.
+    package var window = 32
+    package var acknowledgementTimeout = Interval.seconds(60)
+    package var lowPriorityDelay = Interval.seconds(30)
+
+    package init() {}
+}
+
+/// What a device's Filter says about a topic (spec/device-protocol.md 4.3 and 11).
+package enum TopicMode: Sendable {
+    /// Not in the Filter, or there is no session: stored.
+    case unlisted
+    case enabled
+    /// Delivered, but priority 5 and 1 wait for an awake device.
+    case opportunistic
+    /// Stored.
+    case paused
+    /// Discarded.
+    case ignored
+
+    /// Whether the session takes pushes of the topic at all.
+    package var delivers: Bool { self == .enabled || self == .opportunistic }
+}
+
+/// Item 7 of a notification.
+package enum StorageFlag: UInt8, Sendable {
+    case live = 0
+    case stored = 1
+    case lastStored = 3
+}
+
+/// What the owner of a queue must do, in order.
+package enum QueueEffect: Sendable {
+    /// Frame the push and write it.
+    case send(Push, StorageFlag)
+    /// The same, once more, because no acknowledgement came.
+    case resend(Push, StorageFlag)
+    /// It waits for a session, or for the device to wake: for the delivery log.
+    case stored(Push, DeliveryState)
+    /// The device acknowledged it.
+    case delivered(Push, fromStorage: Bool)
+    case discarded(Push, DiscardCause, fromStorage: Bool)
+    /// The device says that the registration's app is gone.
+    case revoked(registration: UInt64)
+    /// The device does not acknowledge: end its session.
+    case closeSession
+}
+
+/// What became of a push that was offered to a queue.
+package enum QueueVerdict: Equatable, Sendable {
+    /// Sent or waiting: it must be made durable unless it is acknowledged first.
+    case accepted
+    /// Done with: expired at once, or the device ignores the topic.
+    case discarded
+    /// Sent, never to be stored: its expiration was 0 or past.
+    case sentOnce
+    /// The device is present and too much waits: nothing was kept.
+    case tooMany
+}

@@ -1,0 +1,42 @@
+import CLinux
+import Glibc
+
+/// The signals that the program acts on, as a descriptor that a loop can watch.
+package struct Signals: ~Copyable {
+    private let descriptor: FileDescriptor
+
+    /// What an operator asks for.
+    package enum Received: Sendable {
+        case stop
+        case reload
+    }
+
+    /// Blocks SIGTERM, SIGINT, SIGHUP and SIGPIPE in the calling thread and in every thread it makes from now on. Call
+    /// it first in `main`: a thread made before would still die of them.
+    package init() throws(SystemError) {
+        var watched = signalSet([SIGTERM, SIGINT, SIGHUP])
+        // A peer that has gone is the error of a write, not the end of the process. Nobody reads this one.
+        var blocked = signalSet([SIGTERM, SIGINT, SIGHUP, SIGPIPE])
+        pthread_sigmask(SIG_BLOCK, &blocked, nil)
+        let flags = Int32(SFD_CLOEXEC | SFD_NONBLOCK)
+        descriptor = FileDescriptor(owning: try attempt("signalfd") { signalfd(-1, &watched, flags) })
+    }
+
+    /// Watch this for reading, then call `next` until it returns nil.
+    package var number: Int32 { descriptor.number }
+
+    /// A signal that came; nil when there is none left.
+    package mutating func next() -> Received? {
+        var signal = signalfd_siginfo()
+        let size = MemoryLayout<signalfd_siginfo>.size
+        guard read(descriptor.number, &signal, size) == size else { return nil }
+        return Int32(signal.ssi_signo) == SIGHUP ? .reload : .stop
+    }
+}
+
+private func signalSet(_ signals: [Int32]) -> sigset_t {
+    var set = sigset_t()
+    sigemptyset(&set)
+    for signal in signals { sigaddset(&set, signal) }
+    return set
+}

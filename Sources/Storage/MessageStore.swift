@@ -1,0 +1,20 @@
+package import PushCore
+
+/// A synchronous engine that keeps what must survive. One thread uses it at a time.
+///
+/// It knows registrations, queued pushes and acknowledgements, not rows, so that it may also be another machine.
+package protocol MessageStore: AnyObject {
+    /// Reads everything, once, before the first commit.
+    func load(at now: Moment) throws(StoreError) -> StoreSnapshot
+
+    /// Makes all of `changes` durable, in order, or none. No changes at all still write something: that is how a
+    /// store that failed is probed.
+    func commit(_ changes: [StoreChange]) throws(StoreError)
+
+    /// Does a bounded piece of the work that can wait for an idle moment. True when there is more.
+    @discardableResult
+    func maintain(at now: Moment) throws(StoreError) -> Bool
+
+    /// Gives everything up; what follows throws.
+    func close()
+}

@@ -1,0 +1,91 @@
+package import PushCore
+
+/// The store of one machine: a SQLite file with a write-ahead log, synced at each commit.
+package final class SQLiteStore: MessageStore {
+    private let path: String
+    private var open: Open?
+    /// Numbers up to this one may have been handed out; see `StoreSnapshot.lastPushNumber`.
+    private var reserved: UInt64 = 0
+    private var isNew: Bool
+
+    /// How many numbers are set aside at once: writing down each number would cost one more page per transaction.
+    private static let reservedBlock: UInt64 = 1 << 24
+
+    private struct Open: ~Copyable {
+        let file: StoreFile
+        let database: Database
+        let writer: StoreWriter
+    }
+
+    /// Opens or makes the file, with mode 0600. One that a newer version wrote is refused and not touched.
+    package init(path: String) throws(StoreError) {
+        let file = try StoreFile(claiming: path)
+        let database = try Database(file: path)
+        isNew = try StoreSQL.schema.prepare(database)
+        self.path = path
+        open = Open(file: file, database: database, writer: try StoreWriter(database))
+    }
+
+    package func load(at now: Moment) throws(StoreError) -> StoreSnapshot {
+        let database = try database()
+        let reader = StoreReader(database)
+        var snapshot = StoreSnapshot()
+        snapshot.apps = try reader.apps()
+        snapshot.keys = try reader.keys()
+        snapshot.devices = try reader.devices()
+        snapshot.registrations = try reader.registrations()
+        snapshot.settings = try reader.settings()
+        snapshot.lastRegistrationNumber = UInt64(bitPattern: try database.number(StoreSQL.lastRegistration))
+        snapshot.lastPushNumber = UInt64(bitPattern: try database.number(StoreSQL.reserved))
+        snapshot.isNew = isNew
+
+        var sieve = PushSieve(at: now)
+        try reader.pushes { sieve.add($0) }
+        snapshot.pushes = sieve.pushes
+        // At once, and the older first: once the newer of two is gone, nothing would tell that the older was replaced.
+        try commit(sieve.stale.sorted().map { .discard($0) })
+        try reserve(after: snapshot.lastPushNumber)
+        return snapshot
+    }
+
+    package func commit(_ changes: [StoreChange]) throws(StoreError) {
+        let ceiling = newCeiling(for: changes)
+        guard let writer = open?.writer else { throw closed }
+        try database().transaction { () throws(StoreError) in
+            if let ceiling { try writer.reserve(ceiling) }
+            for change in changes { try writer.apply(change) }
+            if changes.isEmpty { try writer.touch() }
+        }
+        if let ceiling { reserved = ceiling }
+        if !changes.isEmpty { isNew = false }
+    }
+
+    package func maintain(at now: Moment) throws(StoreError) -> Bool {
+        let database = try database()
+        try database.checkpoint()
+        return try database.vacuumPart()
+    }
+
+    package func close() { open = nil }
+
+    private var closed: StoreError { StoreError(.closed, "the store is closed", file: path) }
+
+    func database() throws(StoreError) -> Database {
+        guard let database = open?.database else { throw closed }
+        return database
+    }
+
+    /// The numbers to set aside before these changes; nil while at least half a block is left.
+    private func newCeiling(for changes: [StoreChange]) -> UInt64? {
+        var last: UInt64 = 0
+        for case .append(let push) in changes { last = max(last, push.number) }
+        return last + Self.reservedBlock / 2 > reserved ? last + Self.reservedBlock : nil
+    }
+
+    private func reserve(after last: UInt64) throws(StoreError) {
+        let ceiling = last + Self.reservedBlock
+        guard let writer = open?.writer else { throw closed }
+        try database().transaction { () throws(StoreError) in try writer.reserve(ceiling) }
+        reserved = ceiling
+    }
+}

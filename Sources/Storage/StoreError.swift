@@ -1,0 +1,51 @@
+/// A store that cannot do what it was asked: what is wrong, in which file, and what an operator can do about it.
+package struct StoreError: Error, Equatable, CustomStringConvertible, Sendable {
+    /// The ways in which a store fails.
+    package enum Kind: String, Sendable, CaseIterable {
+        case cannotOpen
+        case inUse
+        /// Written by a newer version of this program, or by another program.
+        case foreign
+        case damaged
+        case full
+        case readOnly
+        /// The system failed to read or write, or SQLite could not go on.
+        case failed
+        /// More waits than the store may hold.
+        case overloaded
+        case closed
+        /// A test asked for it.
+        case test
+    }
+
+    package let kind: Kind
+    package let what: String
+    package let file: String
+    package let remedy: String
+
+    package init(_ kind: Kind, _ what: String, file: String, remedy: String? = nil) {
+        self.kind = kind
+        self.what = what
+        self.file = file
+        self.remedy = remedy ?? Self.usualRemedy(kind, file)
+    }
+
+    package var description: String { "\(file): \(what); \(remedy)" }
+
+    private static func usualRemedy(_ kind: Kind, _ file: String) -> String {
+        switch kind {
+        case .cannotOpen: "check that its folder exists and belongs to the user that runs carillon"
+        case .inUse: "stop the other process that uses it"
+        case .foreign: "start the version that wrote it, or name another file"
+        case .damaged:
+            "stop carillon, keep a copy of the file, then try sqlite3 \(file) .recover | sqlite3 recovered.db, "
+                + "or move it away to start empty"
+        case .full: "free disk space; it goes on by itself"
+        case .readOnly: "make the file, its folder and the file system writable"
+        case .failed: "check the disk and the system's log"
+        case .overloaded: "check why the disk is slow, or send less"
+        case .closed: "nothing to do, carillon is stopping"
+        case .test: "end the test"
+        }
+    }
+}

@@ -1,0 +1,81 @@
+/// The SQL of the store, all of it.
+///
+/// Pushes are a table that only grows at its end and is read whole at the start: the index is in memory. It has no
+/// other key, because each further index costs five to ten times as much as the row.
+enum StoreSQL {
+    static let schema = Schema(
+        // "Cari".
+        applicationID: 0x4361_7269,
+        migrations: migrations,
+        // FULL syncs before each commit returns, which is what makes a 200 true. The log is copied into the file every
+        // 16 MiB: more often is more bytes, less often is longer stalls (measured: 100 ms).
+        connection: "pragma synchronous = full; pragma wal_autocheckpoint = 4000; pragma cache_size = -65536;"
+    )
+
+    private static let migrations = [
+        """
+        create table pushes(
+            number integer primary key, registration integer not null, priority integer not null,
+            type integer not null, expires integer not null, accepted integer not null,
+            apns_id blob not null, unique_id blob not null, collapse_id blob not null, payload blob not null
+        ) strict;
+        create table registrations(
+            number integer primary key autoincrement, token blob not null, device integer, topic text not null,
+            created integer not null, state integer not null, revoked integer
+        ) strict;
+        create table devices(
+            id integer primary key, name text not null, key_type text not null, base_token blob not null,
+            not_after integer not null, created integer not null, removed integer
+        ) strict;
+        create table apps(
+            bundle text primary key, team text not null, broadcast integer not null
+        ) strict, without rowid;
+        create table keys(
+            key_id text primary key, team text not null, environment text not null, topics text not null,
+            public_key blob not null, created integer not null, revoked integer
+        ) strict, without rowid;
+        create table settings(name text primary key, value blob not null) strict, without rowid;
+        create table reserved(numbers integer not null) strict;
+        insert into reserved values (0);
+        """
+    ]
+
+    static let insertPush = """
+        insert into pushes(number, registration, priority, type, expires, accepted, apns_id, unique_id, collapse_id,
+            payload) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        """
+    static let deletePush = "delete from pushes where number = ?"
+    static let reserve = "update reserved set numbers = ?"
+    static let saveRegistration = """
+        insert or replace into registrations(number, token, device, topic, created, state, revoked)
+        values (?, ?, ?, ?, ?, ?, ?)
+        """
+    static let deleteRegistration = "delete from registrations where number = ?"
+    static let saveDevice = """
+        insert or replace into devices(id, name, key_type, base_token, not_after, created, removed)
+        values (?, ?, ?, ?, ?, ?, ?)
+        """
+    static let saveApp = "insert or replace into apps(bundle, team, broadcast) values (?, ?, ?)"
+    static let deleteApp = "delete from apps where bundle = ?"
+    static let saveKey = """
+        insert or replace into keys(key_id, team, environment, topics, public_key, created, revoked)
+        values (?, ?, ?, ?, ?, ?, ?)
+        """
+    static let saveSetting = "insert or replace into settings(name, value) values (?, ?)"
+
+    static let pushes = """
+        select number, registration, priority, type, expires, accepted, apns_id, unique_id, collapse_id, payload
+        from pushes order by number
+        """
+    static let registrations = """
+        select number, token, device, topic, created, state, revoked from registrations order by number
+        """
+    static let devices = "select id, name, key_type, base_token, not_after, created, removed from devices order by id"
+    static let apps = "select bundle, team, broadcast from apps order by bundle"
+    static let keys = """
+        select key_id, team, environment, topics, public_key, created, revoked from keys order by key_id
+        """
+    static let settings = "select name, value from settings"
+    static let reserved = "select numbers from reserved"
+    static let lastRegistration = "select seq from sqlite_sequence where name = 'registrations'"
+}

@@ -1,0 +1,78 @@
+package import Reactor
+
+/// The one thread that writes to the store. Whatever waits when it turns to its mailbox becomes one transaction, so
+/// the cost of a sync is shared by all pushes that came during the one before.
+package final class StoreThread: Sendable {
+    /// Called on the store's thread: nil when the change is durable.
+    package typealias Done = @Sendable (StoreError?) -> Void
+
+    private let inbox: Mailbox<StoreMessage>
+    private let worker: Worker
+    private let gauges = StoreGauges()
+
+    /// Starts the thread. `store` has been loaded; nobody else touches it from now on.
+    package init(store: sending any MessageStore, hooks: StoreHooks? = nil) throws(SystemError) {
+        inbox = try Mailbox()
+        let loop = Locked(try StoreLoop(store: store, inbox: inbox, gauges: gauges, hooks: hooks ?? StoreHooks()))
+        // Locked for as long as it lives: so the loop's state needs no promise that only its thread touches it.
+        worker = try Worker(name: "store") { loop.withLock { $0.run() } }
+    }
+
+    /// Makes `changes` durable, those of one submission together, and those of several in the order in which they
+    /// were submitted.
+    ///
+    /// `done` is called on the store's thread once the transaction has committed, with nil, or failed, with the reason:
+    /// then none of the changes is stored. Discards are the exception. They are recorded within 100 ms, together with
+    /// others; if they fail they are tried again. `done` waits for them only if there is nothing else in `changes`.
+    /// Nothing may be submitted after `stop`.
+    package func submit(_ changes: [StoreChange], done: Done? = nil) {
+        gauges.depth.add(changes.count)
+        inbox.post(.changes(changes, at: Clock.monotonic(), done: done))
+    }
+
+    /// While on, nothing is committed: for tests.
+    package func hold(_ on: Bool) { inbox.post(.hold(on)) }
+
+    /// Makes the next `count` transactions fail: for tests.
+    package func fail(next count: Int) { inbox.post(.fail(count)) }
+
+    /// Commits all that was submitted. False if some of it failed or `milliseconds` passed first.
+    package func flush(milliseconds: Int) -> Bool {
+        let reply = Reply<Bool>()
+        inbox.post(.flush(reply))
+        return reply.wait(milliseconds: milliseconds) ?? false
+    }
+
+    /// Commits what waits, also what is held, closes the store, and returns when the thread has ended.
+    package func stop() {
+        inbox.post(.stop)
+        worker.join()
+    }
+
+    package var statistics: StoreStatistics { gauges.read(at: Clock.monotonic()) }
+}
+
+/// What the store's thread tells when it happens. Called on that thread; keep it short.
+package struct StoreHooks: Sendable {
+    /// A transaction or upkeep failed after one that did not.
+    package var failed: @Sendable (StoreError) -> Void
+    /// A transaction committed after one that failed.
+    package var recovered: @Sendable () -> Void
+
+    package init(
+        failed: @escaping @Sendable (StoreError) -> Void = { _ in },
+        recovered: @escaping @Sendable () -> Void = {}
+    ) {
+        self.failed = failed
+        self.recovered = recovered
+    }
+}
+
+/// What other threads tell the store's.
+enum StoreMessage: Sendable {
+    case changes([StoreChange], at: Int64, done: StoreThread.Done?)
+    case hold(Bool)
+    case fail(Int)
+    case flush(Reply<Bool>)
+    case stop
+}

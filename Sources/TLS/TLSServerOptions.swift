@@ -1,0 +1,23 @@
+/// How a listener speaks TLS, apart from its certificate.
+package struct TLSServerOptions: Sendable {
+    /// Protocol names in the server's order of preference. Without a common one the session goes on without ALPN.
+    package var alpn: [String]
+    /// Whether the peer is asked for a certificate. It may have none; what it presents is judged by the caller.
+    package var asksForClientCertificate: Bool
+    /// The authorities named to the client when it is asked, so that it can choose a certificate.
+    package var clientCAPEM: [UInt8]?
+    /// Session tickets per handshake; none for devices, whose kernel buffers would hold them unread.
+    package var tickets: Int
+
+    package init(
+        alpn: [String] = [],
+        asksForClientCertificate: Bool = false,
+        clientCAPEM: [UInt8]? = nil,
+        tickets: Int = 0
+    ) {
+        self.alpn = alpn
+        self.asksForClientCertificate = asksForClientCertificate
+        self.clientCAPEM = clientCAPEM
+        self.tickets = tickets
+    }
+}

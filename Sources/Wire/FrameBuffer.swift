@@ -1,0 +1,57 @@
+/// Cuts a byte stream into frames. It holds bytes only while a frame is incomplete, because idle sessions are the mass.
+struct FrameBuffer {
+    private var bytes: [UInt8] = []
+    /// Where in `bytes` the first frame that was not returned begins.
+    private var start = 0
+    private var failure: WireError?
+
+    /// Bytes of memory in use, for tests.
+    var capacity: Int { bytes.capacity }
+
+    mutating func append(_ new: Span<UInt8>) {
+        // After a failure nothing will be read, so nothing is kept.
+        guard failure == nil else { return }
+        bytes.append(addingCapacity: new.count) { output in
+            for index in new.indices { output.append(new[index]) }
+        }
+    }
+
+    /// The next frame, parsed, or nil when more bytes are needed.
+    mutating func next<Message>(
+        limit: Int,
+        _ parse: (UInt8, Span<UInt8>) throws(Malformed) -> Message
+    ) throws(WireError) -> Message? {
+        if let failure { throw failure }
+        let bodyStart = start + [UInt8].frameHeadSize
+        guard bytes.count >= bodyStart else {
+            release()
+            return nil
+        }
+        let command = bytes[start]
+        let length = (start + 1..<bodyStart).reduce(UInt32(0)) { $0 << 8 | UInt32(bytes[$1]) }
+        guard Int(length) <= limit else { throw fail(.frameTooLong(length)) }
+        guard bytes.count - bodyStart >= Int(length) else {
+            release()
+            return nil
+        }
+        start = bodyStart + Int(length)
+        do {
+            return try parse(command, bytes.span.extracting(bodyStart..<start))
+        } catch {
+            throw fail(.malformed(command: command))
+        }
+    }
+
+    /// Gives back what the returned frames used: all of it, or all but the beginning of the next frame.
+    private mutating func release() {
+        guard start > 0 else { return }
+        bytes = start == bytes.count ? [] : Array(bytes[start...])
+        start = 0
+    }
+
+    private mutating func fail(_ error: WireError) -> WireError {
+        bytes = []
+        failure = error
+        return error
+    }
+}

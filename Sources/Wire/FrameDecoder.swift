@@ -1,0 +1,35 @@
+/// What a device sends: a byte stream, cut anywhere, to messages. Owns no memory while no partial frame waits.
+package struct FrameDecoder {
+    /// The longest body a frame may have, looked at when its head is complete.
+    package var frameLimit: Int
+    private var buffer = FrameBuffer()
+
+    package init(frameLimit: Int) { self.frameLimit = frameLimit }
+
+    package mutating func append(_ bytes: Span<UInt8>) { buffer.append(bytes) }
+
+    /// The next message, or nil when more bytes are needed. Once it throws it throws for ever.
+    package mutating func next() throws(WireError) -> DeviceMessage? {
+        try buffer.next(limit: frameLimit) { command, body throws(Malformed) in
+            try DeviceMessage(command: command, body: body)
+        }
+    }
+}
+
+/// What a server sends, for our own client: the other direction of `FrameDecoder`.
+package struct ServerFrameDecoder {
+    /// The longest body a frame may have, looked at when its head is complete.
+    package var frameLimit: Int
+    private var buffer = FrameBuffer()
+
+    package init(frameLimit: Int) { self.frameLimit = frameLimit }
+
+    package mutating func append(_ bytes: Span<UInt8>) { buffer.append(bytes) }
+
+    /// The next message, or nil when more bytes are needed. Once it throws it throws for ever.
+    package mutating func next() throws(WireError) -> ServerMessage? {
+        try buffer.next(limit: frameLimit) { command, body throws(Malformed) in
+            try ServerMessage(command: command, body: body)
+        }
+    }
+}

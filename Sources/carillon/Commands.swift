@@ -1,0 +1,12 @@
+extension Command {
+    /// Every command, in the order of the help.
+    static let all: [Command] =
+        [InitCommand.command, ServeCommand.command]
+        + AppCommands.all
+        + KeyCommands.all
+        + DeviceCommands.all
+        + [ListenCommand.command]
+        + RegistrationCommands.all
+        + [SendCommand.command, LogCommand.command, StatusCommand.command, DoctorCommand.command]
+        + [VersionCommand.command]
+}

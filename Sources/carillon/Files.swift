@@ -1,0 +1,138 @@
+import Glibc
+
+/// Files and folders, as the commands need them: whole, small, and with the error in words.
+enum Files {
+    /// The most any file may hold that a command reads: settings, keys and payloads are far smaller.
+    private static let readLimit = 8 << 20
+
+    static func exists(_ path: String) -> Bool { Glibc.access(path, F_OK) == 0 }
+
+    static func read(_ path: String) throws(CommandError) -> [UInt8] {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw failure("read", path) }
+        defer { close(descriptor) }
+        return try readToEnd(descriptor, name: path)
+    }
+
+    /// What comes on standard input, to its end.
+    static func readStandardInput() throws(CommandError) -> [UInt8] {
+        try readToEnd(STDIN_FILENO, name: "standard input")
+    }
+
+    static func readText(_ path: String) throws(CommandError) -> String {
+        let bytes = try read(path)
+        guard let text = String(validating: bytes, as: UTF8.self) else {
+            throw .failed(code: "file", message: "\(path) is not UTF-8 text")
+        }
+        return text
+    }
+
+    /// Writes a new file with exactly `mode`, synced; refuses to replace one.
+    static func create(_ path: String, _ bytes: [UInt8], mode: mode_t) throws(CommandError) {
+        let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode)
+        guard descriptor >= 0 else { throw failure("create", path) }
+        defer { close(descriptor) }
+        try write(bytes, to: descriptor, name: path)
+        // The umask may have taken bits away, and a power cut must not leave an empty key.
+        guard fchmod(descriptor, mode) == 0, fsync(descriptor) == 0 else { throw failure("write", path) }
+    }
+
+    /// Writes all of `bytes`.
+    static func write(_ bytes: [UInt8], to descriptor: Int32, name: String) throws(CommandError) {
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+            if count < 0 && errno == EINTR { continue }
+            guard count > 0 else { throw failure("write", name) }
+            rest = rest.dropFirst(count)
+        }
+    }
+
+    static func createDirectory(_ path: String) throws(CommandError) {
+        guard mkdir(path, 0o700) == 0 else { throw failure("create", path) }
+    }
+
+    /// The names in a folder, sorted; none if it cannot be read.
+    static func names(in directory: String) -> [String] {
+        guard let stream = opendir(directory) else { return [] }
+        defer { closedir(stream) }
+        var names: [String] = []
+        while let entry = readdir(stream) {
+            let name = withUnsafePointer(to: &entry.pointee.d_name) { pointer in
+                pointer.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+            }
+            if name != "." && name != ".." { names.append(name) }
+        }
+        return names.sorted()
+    }
+
+    /// Who may use a file; nil if there is none. Links are followed.
+    static func access(of path: String) -> FileAccess? {
+        var status = stat()
+        guard stat(path, &status) == 0 else { return nil }
+        return FileAccess(
+            mode: status.st_mode & 0o7777,
+            owner: status.st_uid,
+            isDirectory: status.st_mode & S_IFMT == S_IFDIR
+        )
+    }
+
+    /// The path from the root, with links followed where it exists.
+    static func absolute(_ path: String) -> String {
+        if let resolved = realpath(path, nil) {
+            defer { free(resolved) }
+            return String(cString: resolved)
+        }
+        let (folder, name) = split(path)
+        // Nothing has this name yet: its folder may exist.
+        return folder == path || name.isEmpty ? path : join(absolute(folder), name)
+    }
+
+    /// `path` as seen from `directory`.
+    static func join(_ directory: String, _ path: String) -> String {
+        if path.hasPrefix("/") || directory.isEmpty { return path }
+        return directory.hasSuffix("/") ? directory + path : "\(directory)/\(path)"
+    }
+
+    /// The folder a path lies in, and its last part.
+    static func split(_ path: String) -> (directory: String, name: String) {
+        var path = path[...]
+        while path.count > 1 && path.hasSuffix("/") { path.removeLast() }
+        guard let slash = path.lastIndex(of: "/") else { return (".", String(path)) }
+        let directory = slash == path.startIndex ? "/" : String(path[..<slash])
+        return (directory, String(path[path.index(after: slash)...]))
+    }
+
+    /// The error of the last system call on `path`, in words.
+    static func failure(_ verb: String, _ path: String) -> CommandError {
+        .failed(code: "file", message: "cannot \(verb) \(path): \(String(cString: strerror(errno)))")
+    }
+
+    private static func readToEnd(_ descriptor: Int32, name: String) throws(CommandError) -> [UInt8] {
+        var bytes: [UInt8] = []
+        var chunk = [UInt8](repeating: 0, count: 1 << 16)
+        while true {
+            let count = Glibc.read(descriptor, &chunk, chunk.count)
+            if count < 0 && errno == EINTR { continue }
+            guard count >= 0 else { throw failure("read", name) }
+            if count == 0 { return bytes }
+            bytes += chunk[..<count]
+            guard bytes.count <= readLimit else {
+                throw .failed(code: "file", message: "\(name) is longer than \(readLimit) bytes")
+            }
+        }
+    }
+}
+
+/// Who may use a file.
+struct FileAccess: Equatable {
+    /// The permission bits.
+    let mode: mode_t
+    let owner: uid_t
+    let isDirectory: Bool
+
+    /// What to type when group or others can reach it; nil if they cannot.
+    func repair(_ path: String) -> String? {
+        mode & 0o077 == 0 ? nil : "chmod \(isDirectory ? "700" : "600") \(path)"
+    }
+}

@@ -1,0 +1,83 @@
+import Gateway
+import Reactor
+import TLS
+
+/// Reads what the gateway starts with, after checking what an operator gets wrong: a file that is missing, one that
+/// others may read, a certificate that has expired. Each gives one line that says what to do.
+enum StartFiles {
+    static func read(_ instance: Instance) throws(CommandError) -> InstanceFiles {
+        try checkThere(instance)
+        try checkPermissions(instance)
+        let certificate = try Files.read(instance.certificatePath)
+        let authority = try Files.read(instance.authorityPath)
+        try checkDates(of: certificate, at: instance.certificatePath)
+        try checkDates(of: authority, at: instance.authorityPath)
+        let key = try Files.read(instance.keyPath)
+        try checkPair(certificate, key, instance)
+        return InstanceFiles(
+            certificatePEM: certificate,
+            keyPEM: key,
+            caCertificatePEM: authority,
+            caKeyPEM: try Files.read(instance.authorityKeyPath),
+            adminToken: try instance.adminToken(),
+            storePath: instance.storePath,
+            deliveryLogPath: instance.deliveryLogPath,
+            seed: Files.exists(instance.seedPath) ? try Files.read(instance.seedPath) : nil
+        )
+    }
+
+    private static func checkThere(_ instance: Instance) throws(CommandError) {
+        let needed: [(path: String, setting: String)] = [
+            (instance.certificatePath, "tls.certificate"), (instance.keyPath, "tls.key"),
+            (instance.authorityPath, "tls.ca"), (instance.authorityKeyPath, "tls.ca, the key beside it"),
+            (instance.adminTokenPath, "the admin token"),
+        ]
+        for file in needed where !Files.exists(file.path) {
+            throw .failed(code: "missing_file", message: "\(file.path) is missing (\(file.setting))")
+        }
+        if instance.storePath != nil && !Files.exists(instance.dataDirectory) {
+            let path = instance.dataDirectory
+            throw .failed(code: "missing_file", message: "\(path) is missing (store); type: mkdir -m 700 \(path)")
+        }
+    }
+
+    private static func checkPermissions(_ instance: Instance) throws(CommandError) {
+        let problems = Permissions.problems(of: instance.secretPaths)
+        guard problems.isEmpty else {
+            throw .failed(code: "permissions", message: problems.joined(separator: "\n"))
+        }
+    }
+
+    private static func checkDates(of pem: [UInt8], at path: String) throws(CommandError) {
+        let certificate = try Self.certificate(pem, at: path)
+        guard certificate.notAfter <= Clock.wall() / 1_000_000_000 else { return }
+        let date = UTC.text(seconds: certificate.notAfter)
+        throw .failed(code: "certificate_expired", message: "the certificate in \(path) expired on \(date); renew it")
+    }
+
+    private static func checkPair(
+        _ certificate: [UInt8],
+        _ key: [UInt8],
+        _ instance: Instance
+    ) throws(CommandError) {
+        let certified = try Self.certificate(certificate, at: instance.certificatePath).publicKey
+        let held: PublicKey
+        do throws(TLSError) {
+            held = try PrivateKey(pem: key).publicKey
+        } catch {
+            throw .failed(code: "bad_key", message: "\(instance.keyPath) holds no private key: \(error)")
+        }
+        guard certified.spki != held.spki else { return }
+        let message = "\(instance.keyPath) is not the key of the certificate in \(instance.certificatePath)"
+        throw .failed(code: "bad_key", message: message)
+    }
+
+    /// The first certificate of a PEM file.
+    static func certificate(_ pem: [UInt8], at path: String) throws(CommandError) -> Certificate {
+        do throws(TLSError) {
+            return try Certificate(pem: pem)
+        } catch {
+            throw .failed(code: "certificate", message: "\(path) holds no certificate: \(error)")
+        }
+    }
+}
