@@ -51,6 +51,14 @@ let package = Package(
             swiftSettings: checked
         ),
 
+        // What the benchmark scripts drive.
+        .executableTarget(
+            name: "fleet",
+            dependencies: ["Client", "JSON"],
+            path: "Benchmarks/Fleet",
+            swiftSettings: checked
+        ),
+
         .testTarget(name: "PushCoreTests", dependencies: ["PushCore"], swiftSettings: checked),
         .testTarget(name: "WireTests", dependencies: ["Wire"], swiftSettings: checked),
         .testTarget(name: "ReactorTests", dependencies: ["Reactor"], swiftSettings: checked),
@@ -65,6 +73,7 @@ let package = Package(
             dependencies: ["carillon", "Gateway", "JSON", "TLS"],
             swiftSettings: checked
         ),
+        .testTarget(name: "ClientTests", dependencies: ["Client", "Wire", "TLS"], swiftSettings: checked),
         .testTarget(name: "TidyTests", swiftSettings: checked),
     ],
     cxxLanguageStandard: .cxx17

@@ -99,7 +99,8 @@ package struct DeviceQueue: Sendable {
         }
         append(entry)
         lanes[lane].waiting += 1
-        if !isPresent { trim(lane, at: now, into: &effects) }
+        // Apple keeps one stored push also for a device that is there and asleep.
+        if !isPresent || (entry.wasStored && policy.mode == .apple) { trim(lane, at: now, into: &effects) }
         return .accepted
     }
 
