@@ -91,7 +91,8 @@ package final class Gateway {
             mailboxes: mailboxes,
             authority: identity.authority.certificate,
             answers: AnswerHook(),
-            rates: Rates(metrics)
+            rates: Rates(metrics),
+            addresses: AddressCounts(limit: config.limitsConnectionsPerAddress)
         )
         let sockets = try GatewaySockets(config, loops: count)
         let catalog = Catalog(version: 1, apps: snapshot.apps, keys: snapshot.keys)
