@@ -51,6 +51,14 @@ let package = Package(
             swiftSettings: checked
         ),
 
+        // What the benchmark scripts drive.
+        .executableTarget(
+            name: "fleet",
+            dependencies: ["Client", "JSON"],
+            path: "Benchmarks/Fleet",
+            swiftSettings: checked
+        ),
+
         .target(name: "TestSupport", dependencies: ["PushCore"], path: "Tests/TestSupport", swiftSettings: checked),
         .testTarget(name: "PushCoreTests", dependencies: ["PushCore", "TestSupport"], swiftSettings: checked),
         .testTarget(name: "WireTests", dependencies: ["Wire"], swiftSettings: checked),
@@ -70,6 +78,7 @@ let package = Package(
             dependencies: ["carillon", "Gateway", "JSON", "TLS"],
             swiftSettings: checked
         ),
+        .testTarget(name: "ClientTests", dependencies: ["Client", "Wire", "TLS"], swiftSettings: checked),
         .testTarget(name: "TidyTests", swiftSettings: checked),
     ],
     cxxLanguageStandard: .cxx17

@@ -1,7 +1,9 @@
+import Wire
+
 /// Both directions of the device protocol: a stream means the same however it is cut, and what was read can be
 /// written and read again. The first byte says how long the pieces are.
 @_cdecl("LLVMFuzzerTestOneInput")
-public func wireFuzz(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
+public func fuzzWire(_ start: UnsafePointer<UInt8>?, _ count: Int) -> Int32 {
     let input = Array(UnsafeBufferPointer(start: start, count: count))
     guard let first = input.first else { return 0 }
     let stream = Array(input.dropFirst())

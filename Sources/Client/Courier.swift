@@ -72,7 +72,7 @@ package struct CourierNotification: Equatable, Sendable {
     /// 0 is live, 1 was stored, 3 is the last that was stored.
     package var storageFlags: UInt8
     package var priority: UInt8
-    /// Hexadecimal; this and what follows come in the extended form only.
+    /// As the provider got it in `apns-unique-id`. This and what follows come in the extended form only.
     package var uniqueID: String?
     package var collapseID: String?
     package var pushType: String?

@@ -169,7 +169,7 @@ extension CourierNotification {
             timestamp: notify.timestamp,
             storageFlags: notify.storageFlags,
             priority: notify.priority,
-            uniqueID: notify.uniqueID.map(hexadecimalText),
+            uniqueID: notify.uniqueID.map(uuidText),
             collapseID: notify.collapseID.map { String(decoding: $0, as: UTF8.self) },
             pushType: notify.pushType
         )

@@ -99,3 +99,10 @@ func hexadecimalText(_ bytes: [UInt8]) -> String {
     let digits = Array("0123456789abcdef".utf8)
     return String(decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
 }
+
+/// Sixteen bytes in the form 8-4-4-4-12; any other count as plain digits.
+func uuidText(_ bytes: [UInt8]) -> String {
+    guard bytes.count == 16 else { return hexadecimalText(bytes) }
+    return [bytes[0..<4], bytes[4..<6], bytes[6..<8], bytes[8..<10], bytes[10..<16]]
+        .map { hexadecimalText(Array($0)) }.joined(separator: "-")
+}

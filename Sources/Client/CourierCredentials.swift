@@ -6,9 +6,14 @@ struct CourierCredentials: Sendable {
     private let key: PrivateKey
     private let certificate: [UInt8]
 
+    /// Throws also when key and certificate do not belong together: the gateway would only say "bad signature".
     init(_ identity: CourierIdentity) throws(TLSError) {
+        let certificate = try Certificate(pem: identity.certificatePEM)
         key = try PrivateKey(pem: identity.keyPEM)
-        certificate = try Certificate(pem: identity.certificatePEM).der
+        guard key.publicKey.spki == certificate.publicKey.spki else {
+            throw .credentials("the key is not the certificate's")
+        }
+        self.certificate = certificate.der
     }
 
     /// What the TLS exporter is asked for, with an empty context, so that a signature is good for one connection only.

@@ -255,7 +255,7 @@ package struct ConfigKey: Sendable {
     /// Sets the field; false, and nothing changed, when the text is not a good value.
     let set: @Sendable (inout Config, String) -> Bool
     /// The field as it would be written in the file.
-    package let print: @Sendable (Config) -> String
+    package let shown: @Sendable (Config) -> String
 
     init<Value: Sendable>(
         _ name: String,
@@ -271,7 +271,7 @@ package struct ConfigKey: Sendable {
             config[keyPath: field] = value
             return true
         }
-        print = { kind.print($0[keyPath: field]) }
+        shown = { kind.shown($0[keyPath: field]) }
     }
 
     /// A setting that may be `auto`: the field is nil then.
@@ -285,7 +285,7 @@ package struct ConfigKey: Sendable {
     }
 
     /// The default as it would be written in the file.
-    package var defaultText: String { print(Config()) }
+    package var defaultText: String { shown(Config()) }
 
     /// The variable that overrides the file: `provider.tokenUpdates` is `CARILLON_PROVIDER_TOKEN_UPDATES`.
     package var environmentName: String {

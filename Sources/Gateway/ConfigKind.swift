@@ -8,17 +8,17 @@ package struct ConfigKind<Value: Sendable>: Sendable {
     /// What 0 means; nil when it is refused, or not a number.
     package var zero: String?
     package var parse: @Sendable (String) -> Value?
-    package var print: @Sendable (Value) -> String
+    package var shown: @Sendable (Value) -> String
 
     /// The same kind with the word `auto` for nil.
     package var automatic: ConfigKind<Value?> {
-        let (parse, print) = (parse, print)
+        let (parse, shown) = (parse, shown)
         return ConfigKind<Value?>(
             expected: "\(expected), or auto",
             bounds: bounds,
             zero: zero,
             parse: { $0 == "auto" ? .some(nil) : parse($0).map { $0 } },
-            print: { $0.map(print) ?? "auto" }
+            shown: { $0.map(shown) ?? "auto" }
         )
     }
 }
@@ -28,16 +28,16 @@ extension ConfigKind<String> {
     package static let host = ConfigKind(
         expected: "*, an address or a host name",
         parse: { $0.contains(where: \.isWhitespace) ? nil : $0 },
-        print: { $0 }
+        shown: { $0 }
     )
-    package static let path = ConfigKind(expected: "a path", parse: { $0 }, print: { $0 })
+    package static let path = ConfigKind(expected: "a path", parse: { $0 }, shown: { $0 })
 }
 
 extension ConfigKind<Bool> {
     package static let flag = ConfigKind(
         expected: "on or off",
         parse: { ["on": true, "off": false][$0] },
-        print: { $0 ? "on" : "off" }
+        shown: { $0 ? "on" : "off" }
     )
 }
 
@@ -47,7 +47,7 @@ extension ConfigKind<UInt16> {
         bounds: ("0", "65535"),
         zero: "a free port, named in the ready line",
         parse: { UInt16($0) },
-        print: { String($0) }
+        shown: { String($0) }
     )
 }
 
@@ -62,7 +62,7 @@ extension ConfigKind<[UInt16]> {
             let ports = parts.compactMap { UInt16(trimmed(String($0))) }
             return ports.count == parts.count && ports.count <= 8 ? ports : nil
         },
-        print: { $0.map(String.init).joined(separator: ", ") }
+        shown: { $0.map(String.init).joined(separator: ", ") }
     )
 }
 
@@ -74,7 +74,7 @@ extension ConfigKind<StoreLocation> {
             guard text.hasPrefix("sqlite:"), text != "sqlite:" else { return nil }
             return .sqlite(String(text.dropFirst("sqlite:".count)))
         },
-        print: {
+        shown: {
             switch $0 {
             case .memory: "memory:"
             case .sqlite(let path): "sqlite:\(path)"
@@ -90,7 +90,7 @@ extension ConfigKind<Int> {
             bounds: (String(range.lowerBound), String(range.upperBound)),
             zero: zero,
             parse: { Int($0).flatMap { range.contains($0) ? $0 : nil } },
-            print: { String($0) }
+            shown: { String($0) }
         )
     }
 }
@@ -103,7 +103,7 @@ extension ConfigKind<Interval> {
             bounds: bounds,
             zero: zero,
             parse: { Interval(setting: $0).flatMap { range.contains($0) ? $0 : nil } },
-            print: { $0.setting }
+            shown: { $0.setting }
         )
     }
 }
@@ -115,7 +115,7 @@ extension ConfigKind {
         ConfigKind(
             expected: Value.allCases.map(\.rawValue).joined(separator: " or "),
             parse: { Value(rawValue: $0) },
-            print: { $0.rawValue }
+            shown: { $0.rawValue }
         )
     }
 }

@@ -52,8 +52,8 @@ package struct LoadedConfig: Sendable {
 
     /// What `--print-config` prints: a settings file with each value's source beside it.
     package func printed(file: String, cores: Int) -> String {
-        let shown = config.resolved(cores: cores)
-        let lines = Config.keys.map { (text: "\($0.name) = \($0.print(shown))", source: source(of: $0.name)) }
+        let resolved = config.resolved(cores: cores)
+        let lines = Config.keys.map { (text: "\($0.name) = \($0.shown(resolved))", source: source(of: $0.name)) }
         let width = lines.map(\.text.count).max() ?? 0
         return lines.map { line in
             let padding = String(repeating: " ", count: width - line.text.count)

@@ -49,10 +49,8 @@ final class DeviceConnection {
 
     // MARK: Pauses
 
-    var isHolding: Bool { !held.isEmpty || holdUntil > lastTurn }
-    private var lastTurn = Moment(nanoseconds: 0)
     /// When `release` has something to do next.
-    var holdEnds: Moment? { link?.isHolding == true ? holdUntil : nil }
+    var holdEnds: Moment? { held.isEmpty ? nil : holdUntil }
 
     /// Queues an answer behind what is held; a pause follows the acknowledgements that clients wait for.
     func say(_ message: ServerMessage, at now: Moment) {
@@ -67,15 +65,21 @@ final class DeviceConnection {
         release(at: now)
     }
 
+    /// Frames a notification, behind what is held.
+    func notify(_ notification: Notify, at now: Moment) {
+        if held.isEmpty, holdUntil <= now { return notification.encode(into: &output) }
+        var frame: [UInt8] = []
+        notification.encode(into: &frame)
+        held.append((frame, false))
+    }
+
     /// Moves what may go now to the output. Nothing follows an acknowledgement in the same read of the device.
     func release(at now: Moment) {
-        lastTurn = now
         while holdUntil <= now, !held.isEmpty {
             let next = held.removeFirst()
             output += next.frame
             if next.pausesAfter { holdUntil = now + Limits.pauseAfterAck }
         }
-        link?.isHolding = isHolding
     }
 
     /// Tells the session's home how much may be framed.

@@ -166,7 +166,7 @@ final class Home {
 
     /// Sends what may be sent to the device's session.
     func pump(_ device: DeviceState, at now: Moment) {
-        if let session = device.session, !session.isHolding {
+        if let session = device.session {
             device.queue.pump(at: now, room: &session.room, into: &queueEffects)
         }
         apply(device, at: now)

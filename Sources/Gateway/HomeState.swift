@@ -7,8 +7,6 @@ final class SessionLink {
     let connection: UInt64
     /// Bytes that may still be framed; the owner of the connection keeps it up to date.
     var room = Limits.unsentBytes
-    /// Nothing may be framed just now (spec/device-protocol.md 9.5).
-    var isHolding = false
     let connectedAt: Moment
     /// What its last Filter says, also about topics that have no registration.
     var modes: [TopicHash: TopicMode] = [:]
@@ -24,6 +22,7 @@ final class RegistrationState {
     var record: Registration
     /// nil once its app was removed.
     let topic: Topic?
+    /// Strong both ways: a device made for one registration has no other owner. `revoke` cuts the circle.
     let owner: DeviceState
     /// Pushes in the second that `rateSecond` names, for `provider.tokenRate`.
     var rateSecond: Int64 = 0

@@ -199,7 +199,7 @@ extension Loop {
             frame.collapseID = push.collapseID.isEmpty ? nil : push.collapseID
             frame.pushType = push.type?.rawValue
         }
-        frame.encode(into: &connection.output)
+        connection.notify(frame, at: now)
         markDirty(connection)
     }
 

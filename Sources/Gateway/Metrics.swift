@@ -98,12 +98,12 @@ package final class Histogram: Sendable {
     package let bounds: [Int]
     private let counts: [AtomicCell]
     private let total = AtomicCell()
-    /// What one unit of `observe` is in the metric's unit.
-    package let scale: Double
+    /// How many units of `observe` make one of the metric's unit.
+    package let divisor: Double
 
-    package init(bounds: [Int], scale: Double) {
+    package init(bounds: [Int], divisor: Double) {
         self.bounds = bounds
-        self.scale = scale
+        self.divisor = divisor
         counts = (0...bounds.count).map { _ in AtomicCell() }
     }
 
@@ -113,7 +113,7 @@ package final class Histogram: Sendable {
             50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000, 200_000, 500_000, 1_000_000,
             2_000_000, 5_000_000, 10_000_000, 30_000_000, 60_000_000,
         ]
-        return Histogram(bounds: microseconds.map { $0 * 1000 }, scale: 1e-9)
+        return Histogram(bounds: microseconds.map { $0 * 1000 }, divisor: 1e9)
     }
 
     package func observe(_ value: Int) {
@@ -132,7 +132,7 @@ package final class Histogram: Sendable {
         }
     }
 
-    package var sum: Double { Double(total.value) * scale }
+    package var sum: Double { Double(total.value) / divisor }
 
     /// The bound under which the share `quantile` of all values lies, in the metric's unit; nil without values.
     package func quantile(_ quantile: Double) -> Double? {
@@ -140,6 +140,6 @@ package final class Histogram: Sendable {
         guard let all = cumulative.last, all > 0 else { return nil }
         let wanted = Double(all) * quantile
         let index = cumulative.firstIndex { Double($0) >= wanted } ?? bounds.count
-        return Double(bounds[min(index, bounds.count - 1)]) * scale
+        return Double(bounds[min(index, bounds.count - 1)]) / divisor
     }
 }

@@ -91,7 +91,7 @@ struct MetricsPage {
     private mutating func histogram(_ name: MetricName, _ histogram: Histogram) {
         begin(name)
         let cumulative = histogram.cumulative
-        let bounds = histogram.bounds.map { "\(Double($0) * histogram.scale)" } + ["+Inf"]
+        let bounds = histogram.bounds.map { "\(Double($0) / histogram.divisor)" } + ["+Inf"]
         buckets(name, zip(bounds, cumulative))
         text += "\(name.rawValue)_sum \(histogram.sum)\n\(name.rawValue)_count \(cumulative.last ?? 0)\n"
     }

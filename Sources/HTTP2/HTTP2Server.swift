@@ -5,7 +5,8 @@ package final class HTTP2Server {
     private let session: OpaquePointer
     /// nghttp2 borrows them; this object owns both and frees the session first.
     private let cell: Cell<HTTP2Streams>
-    /// What our next SETTINGS say is the stream limit; nghttp2 is told `streamCeiling`.
+    /// The stream limits that our SETTINGS still to be sent will announce; nghttp2 was told another.
+    private var announcements: [Int]
     private var announcedStreams: Int
     /// GOAWAY frames that nghttp2 cannot make, for the next `collect`.
     private var notices: [UInt8] = []
@@ -17,12 +18,11 @@ package final class HTTP2Server {
     /// Our SETTINGS are in the first `collect`. Fails only for want of memory.
     package init(fields: HTTP2Fields, limits: HTTP2Limits) throws(HTTP2Error) {
         let cell = Cell(HTTP2Streams(fields: fields, limits: limits))
-        session = try makeSession(cell.pointer)
+        session = try HTTP2Setup.makeSession(cell.pointer)
         self.cell = cell
         announcedStreams = limits.announcedStreams
-        try check(submitSettings(session, firstSettings(limits)))
-        let window = Int32(clamping: limits.bufferedBodyBytes)
-        try check(nghttp2_session_set_local_window_size(session, 0, 0, window))
+        announcements = [limits.announcedStreams]
+        try HTTP2Setup.submitSettings(session, limits)
     }
 
     deinit { nghttp2_session_del(session) }
@@ -50,15 +50,20 @@ package final class HTTP2Server {
 
     /// Answers with HEADERS and, if there is a body, exactly one DATA frame. Does nothing if the stream is gone.
     package func respond(to request: HTTP2Request, _ answer: HTTP2Answer) {
+        precondition(answer.body.count <= 16384, "a body must fit in one frame")
         guard streams.answer(request) else { return }
         if answer.body.isEmpty {
-            _ = answer.withPairs { nghttp2_submit_response(session, request.stream, $0.baseAddress, $0.count, nil) }
+            submit(answer, nil, to: request.stream)
         } else {
-            precondition(answer.body.count <= 16384, "a body must fit in one frame")
             streams.hold(answer.body, for: request)
             var body = HTTP2Callbacks.body(of: request)
-            _ = answer.withPairs { nghttp2_submit_response(session, request.stream, $0.baseAddress, $0.count, &body) }
+            submit(answer, &body, to: request.stream)
         }
+    }
+
+    private func submit(_ answer: HTTP2Answer, _ body: UnsafePointer<nghttp2_data_provider>?, to stream: Int32) {
+        let result = answer.withPairs { nghttp2_submit_response(session, stream, $0.baseAddress, $0.count, body) }
+        if result < 0 { streams.fail(HTTP2Error(library: result)) }
     }
 
     /// After the answer to an incomplete request: tells the peer, without blame, to send no more of it.
@@ -76,7 +81,8 @@ package final class HTTP2Server {
     package func raiseStreamLimit() {
         guard announcedStreams < streams.limits.enforcedStreams else { return }
         announcedStreams = streams.limits.enforcedStreams
-        submitSettings(session, [setting(NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, streamCeiling)])
+        announcements.append(announcedStreams)
+        HTTP2Setup.submitStreamLimit(session)
     }
 
     /// Sends GOAWAY with `reason` as debug data. Without a last stream it is a notice: streams are still served.
@@ -119,6 +125,9 @@ package final class HTTP2Server {
         return notices.isEmpty && nghttp2_session_want_read(session) == 0 && nghttp2_session_want_write(session) == 0
     }
 
+    /// The peer sent GOAWAY. Once no stream is open the connection is finished, and what may follow is not read.
+    package var isPeerLeaving: Bool { streams.isPeerLeaving }
+
     /// Answers whose body is not sent; after `collect`, those that wait for room in the peer's window. aioapns never
     /// gives any back, and its errors pile up here until the owner ends the connection.
     package var blockedAnswers: Int { streams.heldAnswers }
@@ -139,7 +148,9 @@ package final class HTTP2Server {
             }
             let frame = UnsafeBufferPointer(start: chunk, count: count)
             output.append(contentsOf: frame)
-            if frame[3] == FrameType.settings { announce(in: &output, frameSize: count) }
+            if frame[3] == FrameType.settings, frame[4] & FrameFlag.acknowledge == 0 {
+                announce(announcements.removeFirst(), in: &output, frameSize: count)
+            }
             if frame[3] == FrameType.goAway { noteGoAway(frame) }
         }
     }
@@ -150,17 +161,26 @@ package final class HTTP2Server {
         if code != 0, !streams.isLeaving { streams.fail(.broken(HTTP2Code(rawValue: code))) }
     }
 
-    /// Writes the announced stream limit over the one nghttp2 was told.
-    private func announce(in output: inout [UInt8], frameSize: Int) {
+    /// Writes a stream limit over the one nghttp2 was told.
+    private func announce(_ limit: Int, in output: inout [UInt8], frameSize: Int) {
         var entry = output.count - frameSize + 9
         while entry < output.count {
             if output[entry] == 0, output[entry + 1] == UInt8(NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS.rawValue) {
                 for index in 0..<4 {
-                    output[entry + 2 + index] = UInt8(truncatingIfNeeded: announcedStreams >> (24 - 8 * index))
+                    output[entry + 2 + index] = UInt8(truncatingIfNeeded: limit >> (24 - 8 * index))
                 }
             }
             entry += 6
         }
+    }
+
+    /// Cuts nghttp2's own words off a GOAWAY: clients parse debug data as JSON, so it is ours or empty.
+    private func dropRemark(in output: inout [UInt8], frameSize: Int) {
+        let start = output.count - frameSize
+        let debugData = start + 17
+        guard frameSize > 17, output[debugData] != UInt8(ascii: "{") else { return }
+        output.removeLast(frameSize - 17)
+        (output[start], output[start + 1], output[start + 2]) = (0, 0, 8)
     }
 
     private func resetRefused() {
@@ -173,52 +193,6 @@ package final class HTTP2Server {
     }
 }
 
-/// nghttp2 ends a connection whose peer exceeds an acknowledged limit, so it is told one that no peer can reach; ours
-/// refuses single streams.
-private let streamCeiling: UInt32 = 1 << 30
-
-private func firstSettings(_ limits: HTTP2Limits) -> [nghttp2_settings_entry] {
-    [
-        setting(NGHTTP2_SETTINGS_HEADER_TABLE_SIZE, 4096),
-        setting(NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, streamCeiling),
-        setting(NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, 65535),
-        setting(NGHTTP2_SETTINGS_MAX_FRAME_SIZE, 16384),
-        setting(NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE, UInt32(limits.headerListBytes)),
-    ]
-}
-
-private func setting(_ id: nghttp2_settings_id, _ value: UInt32) -> nghttp2_settings_entry {
-    nghttp2_settings_entry(settings_id: Int32(id.rawValue), value: value)
-}
-
-@discardableResult
-private func submitSettings(_ session: OpaquePointer, _ entries: [nghttp2_settings_entry]) -> Int32 {
-    nghttp2_submit_settings(session, 0, entries, entries.count)
-}
-
-private func makeSession(_ context: UnsafeMutableRawPointer) throws(HTTP2Error) -> OpaquePointer {
-    var callbacks: OpaquePointer?
-    var options: OpaquePointer?
-    var session: OpaquePointer?
-    try check(nghttp2_session_callbacks_new(&callbacks))
-    defer { nghttp2_session_callbacks_del(callbacks) }
-    try check(nghttp2_option_new(&options))
-    defer { nghttp2_option_del(options) }
-    HTTP2Callbacks.install(on: callbacks)
-    // Credit is given when a body was dropped or released, not when it arrived.
-    nghttp2_option_set_no_auto_window_update(options, 1)
-    // Each value's own grammar answers for its spaces.
-    nghttp2_option_set_no_rfc9113_leading_and_trailing_ws_validation(options, 1)
-    // With our ceiling nghttp2 would keep every closed stream.
-    nghttp2_option_set_no_closed_streams(options, 1)
-    // Ours counts abandoned requests and has no clock of its own.
-    nghttp2_option_set_stream_reset_rate_limit(options, UInt64(Int64.max), 1)
-    // nghttp2 counts a CONTINUATION again for each read that cuts its header, so its limit is for skipped blocks only.
-    nghttp2_option_set_max_continuations(options, 64)
-    try check(nghttp2_session_server_new2(&session, callbacks, context, options))
-    return session!
-}
-
 private func goAwayFrame(lastStream: Int32, code: HTTP2Code, reason: [UInt8]) -> [UInt8] {
     let count = UInt32(8 + reason.count)
     var frame: [UInt8] = [
@@ -228,9 +202,4 @@ private func goAwayFrame(lastStream: Int32, code: HTTP2Code, reason: [UInt8]) ->
         for shift in [24, 16, 8, 0] { frame.append(UInt8(truncatingIfNeeded: word >> UInt32(shift))) }
     }
     return frame + reason
-}
-
-/// nghttp2 reports failure as a negative number; here it becomes a thrown error, once.
-private func check(_ code: Int32) throws(HTTP2Error) {
-    guard code >= 0 else { throw HTTP2Error(library: code) }
 }

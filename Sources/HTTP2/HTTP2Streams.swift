@@ -13,8 +13,9 @@ struct HTTP2Streams {
     private(set) var lastStream: Int32 = 0
     /// Streams above the last one of a GOAWAY are closed by us: no fault of the peer.
     var isLeaving = false
+    private(set) var isPeerLeaving = false
     /// Something came that may let a waiting answer go.
-    var windowGrew = false
+    private var windowGrew = false
 
     /// Retains what nghttp2 borrows as a stream's user data.
     private var open: [HTTP2Request] = []
@@ -23,8 +24,8 @@ struct HTTP2Streams {
     /// Answers whose body nghttp2 has yet to fetch, and those of them that it was told to fetch later.
     private(set) var heldAnswers = 0
     private var deferred: [HTTP2Request] = []
-    /// The request whose header block is being read; blocks do not interleave.
-    private var current: UnsafeMutablePointer<RequestRecord>?  // of an open request, or not used again
+    /// The open request whose header block is being read; blocks do not interleave.
+    private var current: UnsafeMutablePointer<RequestRecord>?
     private var isTrailer = false
     private var continuations = 0
     private var abandoned = 0
@@ -126,6 +127,7 @@ extension HTTP2Streams {
 
     mutating func beginHeaders(_ session: OpaquePointer, _ stream: Int32, isTrailer: Bool) -> Int32 {
         guard failure == nil else { return callbackFailure }
+        current = nil
         self.isTrailer = isTrailer
         if isTrailer {
             current = request(session, stream)?.address
@@ -189,6 +191,7 @@ extension HTTP2Streams {
             if head.flags & FrameFlag.endStream != 0 { endStream(session, head.stream_id) }
         case FrameType.reset: peerReset(session, head.stream_id)
         case FrameType.settings, FrameType.windowUpdate: windowGrew = true
+        case FrameType.goAway: isPeerLeaving = true
         default: break
         }
     }
@@ -218,6 +221,7 @@ extension HTTP2Streams {
         open[request.record.place] = open[open.count - 1]
         open[request.record.place].record.place = request.record.place
         open.removeLast()
+        if current == request.address { current = nil }
         request.record.isClosed = true
         if request.record.isDeferred { deferred.removeAll { $0 === request } }
         if !request.record.answer.isEmpty { heldAnswers -= 1 }

@@ -50,6 +50,12 @@ final class Database {
     /// How many rows the last statement changed.
     var changes: Int { Int(sqlite3_changes64(raw)) }
 
+    /// The key of the last row that was added, also by a transaction that was undone; set it to 0 before looking.
+    var lastInserted: Int64 {
+        get { sqlite3_last_insert_rowid(raw) }
+        set { sqlite3_set_last_insert_rowid(raw, newValue) }
+    }
+
     /// Turns a result that is not success into an error.
     func check(_ code: Int32) throws(StoreError) {
         guard code == SQLITE_OK else { throw error(code) }

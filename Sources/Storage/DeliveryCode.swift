@@ -2,7 +2,7 @@ import PushCore
 
 /// The small numbers that stand for states and causes in the log's file, and the form of a push's changes there: ten
 /// bytes each, the time in nanoseconds, big-endian, the state and the cause.
-enum DeliveryCode {
+package enum DeliveryCode {
     /// The place is the number; add to the end, never reorder.
     static let states: [DeliveryState] = [
         .received, .delivered, .deliveredFromStorage, .storedOffline, .storedPower, .discardedUnregistered,
@@ -14,7 +14,8 @@ enum DeliveryCode {
         .expired, .collapsed, .queueFull, .unregistered, .refused, .disabled, .undeliverable,
     ]
 
-    static let changeSize = 10
+    /// Bytes of a change.
+    package static let changeSize = 10
     /// Changes kept of a push: what redelivery and a few moves between states need. Past it the last one is replaced.
     static let changeLimit = 32
 
@@ -38,7 +39,7 @@ enum DeliveryCode {
     }
 
     /// nil if `bytes` are not changes.
-    static func changes(_ bytes: [UInt8]) -> [DeliveryChange]? {
+    package static func changes(_ bytes: [UInt8]) -> [DeliveryChange]? {
         guard !bytes.isEmpty, bytes.count % changeSize == 0 else { return nil }
         var changes: [DeliveryChange] = []
         for start in stride(from: 0, to: bytes.count, by: changeSize) {

@@ -17,8 +17,8 @@ final class DeliveryLoop {
     private var waiting: [DeliveryEvent] = []
     /// When `waiting` is written.
     private var flushAt: Int64?
-    /// The greatest number that a flush has seen.
-    private var flushed: UInt64 = 0
+    /// The pushes that a flush left waiting.
+    private var left: Set<UInt64> = []
     private var isStopping = false
 
     /// Long enough that most pushes are delivered before they are written, and so cost one row and no change.
@@ -102,15 +102,20 @@ final class DeliveryLoop {
         guard !waiting.isEmpty else { return }
         flushAt = nil
         let subscriptions = followers.current()
-        let events = inOrder(waiting)
+        let groups = grouped(waiting)
         waiting.removeAll(keepingCapacity: true)
+        let leftBefore = left
+        left.removeAll(keepingCapacity: true)
 
         var due: [ArraySlice<DeliveryEvent>] = []
-        let staysAbove = all || !subscriptions.isEmpty ? UInt64.max : flushed
-        for group in grouped(events) {
+        for group in groups {
             guard let last = group.last else { continue }
-            if last.number > staysAbove && !last.state.isFinal { waiting += group } else { due.append(group) }
-            flushed = max(flushed, last.number)
+            if all || last.state.isFinal || leftBefore.contains(last.number) || !subscriptions.isEmpty {
+                due.append(group)
+            } else {
+                waiting += group
+                left.insert(last.number)
+            }
         }
         write(due)
         for subscription in subscriptions { tell(due, to: subscription) }
@@ -141,19 +146,15 @@ final class DeliveryLoop {
     }
 }
 
-/// By push, and for each push as they came.
-private func inOrder(_ events: [DeliveryEvent]) -> [DeliveryEvent] {
-    let order = events.indices.sorted { (events[$0].number, $0) < (events[$1].number, $1) }
-    return order.map { events[$0] }
-}
-
-/// Runs of events with the same number.
+/// Events by push, and the pushes in the order in which they came.
 private func grouped(_ events: [DeliveryEvent]) -> [ArraySlice<DeliveryEvent>] {
-    var groups: [ArraySlice<DeliveryEvent>] = []
+    let order = events.indices.sorted { (events[$0].number, $0) < (events[$1].number, $1) }
+    let sorted = order.map { events[$0] }
+    var groups: [(place: Int, events: ArraySlice<DeliveryEvent>)] = []
     var start = 0
-    for index in events.indices where index + 1 == events.count || events[index + 1].number != events[index].number {
-        groups.append(events[start...index])
+    for index in sorted.indices where index + 1 == sorted.count || sorted[index + 1].number != sorted[index].number {
+        groups.append((order[start], sorted[start...index]))
         start = index + 1
     }
-    return groups
+    return groups.sorted { $0.place < $1.place }.map(\.events)
 }

@@ -5,6 +5,7 @@ final class DeliveryTable {
     private let database: Database
     private let insert: Statement
     private let update: Statement
+    private let delete: Statement
     private let one: Statement
     private let find: Statement
     private let count: Statement
@@ -13,8 +14,8 @@ final class DeliveryTable {
     private let keep: Interval
     private let rowLimit: Int
     private(set) var rows: Int
-    /// The greatest number that has a row: what is above it needs no look.
-    private var last: UInt64
+    /// The place of the newest row.
+    private var last: Int64
     /// The latest time any event had. The log reads no clock: with a test's clock it forgets on time as well.
     private var now = Moment(nanoseconds: .min)
 
@@ -28,16 +29,17 @@ final class DeliveryTable {
         self.rowLimit = rowLimit
         insert = try Statement(database, DeliverySQL.insert)
         update = try Statement(database, DeliverySQL.update)
+        delete = try Statement(database, DeliverySQL.delete)
         one = try Statement(database, DeliverySQL.one)
         find = try Statement(database, DeliverySQL.find)
         count = try Statement(database, DeliverySQL.count)
         deleteOldest = try Statement(database, DeliverySQL.deleteOldest)
         deleteBefore = try Statement(database, DeliverySQL.deleteBefore)
         rows = Int(try database.number(DeliverySQL.rows))
-        last = UInt64(bitPattern: try database.number(DeliverySQL.last))
+        last = try database.number(DeliverySQL.last)
     }
 
-    /// Writes events in one transaction. Each group is what happened to one push, in order; groups come by number.
+    /// Writes events in one transaction. Each group is what happened to one push, in order.
     func write(_ groups: [ArraySlice<DeliveryEvent>]) throws(StoreError) {
         let (rowsBefore, lastBefore) = (rows, last)
         do {
@@ -65,7 +67,7 @@ final class DeliveryTable {
         // What is no unique id is nobody's.
         guard (uniqueID == nil) == (query.uniqueID == nil) else { return [] }
         defer { find.reset() }
-        try find.bind(1, Int64(clamping: query.after ?? UInt64(Int64.max)))
+        try find.bind(1, query.after.map { Int64(bitPattern: $0) })
         try find.bindOptional(2, uniqueID)
         try find.bind(3, query.registration.map { Int64(bitPattern: $0) })
         try find.bind(4, query.state.map { Int64(DeliveryCode.number($0)) })
@@ -85,46 +87,56 @@ final class DeliveryTable {
         now = max(now, latest.at)
         var changes: [UInt8] = []
         for event in group { DeliveryCode.append(event, to: &changes) }
-        if latest.number <= last, try update(latest, changes) { return }
-        // A push that the log has forgotten, or never heard of.
-        guard let first = group.first(where: { $0.push != nil }), let push = first.push else { return }
-        try insert(push, first, latest, changes)
-        rows += 1
-        last = max(last, push.number)
+        // Without the push it is one that the log has, or has forgotten.
+        guard let first = group.first(where: { $0.push != nil }), let push = first.push else {
+            return try update(latest, changes)
+        }
+        if try insert(push, first, latest, changes) { return }
+        // The number belongs to another push: the store was started anew beside an old log.
+        try delete.bind(1, push.number)
+        try delete.run()
+        rows -= 1
+        _ = try insert(push, first, latest, changes)
     }
 
-    private func update(_ event: DeliveryEvent, _ changes: [UInt8]) throws(StoreError) -> Bool {
+    private func update(_ event: DeliveryEvent, _ changes: [UInt8]) throws(StoreError) {
         try update.bind(1, event.number)
         try update.bind(2, Int64(DeliveryCode.number(event.state)))
         try update.bind(3, Int64(DeliveryCode.number(event.cause)))
         try update.bind(4, changes)
         try update.run()
-        return database.changes > 0
     }
 
+    /// False if the row is another push's.
     private func insert(
         _ push: Push,
         _ first: DeliveryEvent,
         _ latest: DeliveryEvent,
         _ changes: [UInt8]
-    ) throws(StoreError) {
-        try insert.bind(1, push.number)
-        try insert.bind(2, push.registration)
-        try insert.bind(3, Int64(DeliveryCode.number(latest.state)))
-        try insert.bind(4, Int64(DeliveryCode.number(latest.cause)))
-        try insert.bind(5, push.uniqueID)
-        try insert.bind(6, text: push.apnsID)
-        try insert.bind(7, first.topic ?? "")
-        try insert.bind(8, first.tokenPrefix ?? "")
-        try insert.bind(9, first.device.map { Int64(bitPattern: $0.value) })
-        try insert.bind(10, Int64(push.type?.code ?? 0))
-        try insert.bind(11, Int64(push.priority.rawValue))
-        try insert.bind(12, push.expires.nanoseconds)
-        try insert.bind(13, push.acceptedAt.nanoseconds)
-        try insert.bind(14, Int64(push.payload.count))
-        try insert.bind(15, push.collapseID)
-        try insert.bind(16, changes)
+    ) throws(StoreError) -> Bool {
+        try insert.bind(1, last + 1)
+        try insert.bind(2, push.number)
+        try insert.bind(3, push.registration)
+        try insert.bind(4, Int64(DeliveryCode.number(latest.state)))
+        try insert.bind(5, Int64(DeliveryCode.number(latest.cause)))
+        try insert.bind(6, push.uniqueID)
+        try insert.bind(7, text: push.apnsID)
+        try insert.bind(8, first.topic ?? "")
+        try insert.bind(9, first.tokenPrefix ?? "")
+        try insert.bind(10, first.device.map { Int64(bitPattern: $0.value) })
+        try insert.bind(11, Int64(push.type?.code ?? 0))
+        try insert.bind(12, Int64(push.priority.rawValue))
+        try insert.bind(13, push.expires.nanoseconds)
+        try insert.bind(14, push.acceptedAt.nanoseconds)
+        try insert.bind(15, Int64(push.payload.count))
+        try insert.bind(16, push.collapseID)
+        try insert.bind(17, changes)
+        database.lastInserted = 0
         try insert.run()
+        guard database.lastInserted != 0 else { return database.changes > 0 }
+        rows += 1
+        last += 1
+        return true
     }
 
     private func prune() throws(StoreError) {

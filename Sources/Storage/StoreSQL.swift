@@ -7,9 +7,9 @@ enum StoreSQL {
         // "Cari".
         applicationID: 0x4361_7269,
         migrations: migrations,
-        // FULL syncs before each commit returns, which is what makes a 200 true. The log is copied into the file every
-        // 16 MiB: more often is more bytes, less often is longer stalls (measured: 100 ms).
-        connection: "pragma synchronous = full; pragma wal_autocheckpoint = 4000; pragma cache_size = -65536;"
+        // FULL syncs before each commit returns, which is what makes a 200 true. The write-ahead log is copied into the
+        // file every 4 MiB: every 16 saves 10 % of the bytes, but holds a commit up for 100 ms and more instead of 40.
+        connection: "pragma synchronous = full; pragma wal_autocheckpoint = 1000; pragma cache_size = -65536;"
     )
 
     private static let migrations = [

@@ -157,13 +157,13 @@ func reachable(host: String, port: UInt16) -> String {
     }
 }
 
-/// A value of an answer as a cell of a table: nothing for null, blanks between the items of a list.
+/// A value of an answer as a cell of a table: nothing for null or an empty list, blanks between the items of a list.
 func text(_ value: JSONValue) -> String? {
     switch value {
     case .null: nil
     case .string(let text): text
     case .bool(let flag): flag ? "yes" : "no"
-    case .array(let items): items.compactMap(text).joined(separator: " ")
+    case .array(let items): items.isEmpty ? nil : items.compactMap(text).joined(separator: " ")
     case .integer, .unsigned, .number, .object: String(decoding: value.encoded, as: UTF8.self)
     }
 }

@@ -6,7 +6,7 @@ enum LogCommand {
     static let command = Command(
         name: "log",
         summary: "what became of each push, as far as log.deliveries records it",
-        options: filters.map(\.option) + [.flag("follow", "go on with what happens from now on")]
+        options: filters.map(\.option) + [.flag("follow", "show the latest, then what happens from now on")]
             + CommandOption.adminAccess,
         example: "carillon log --topic com.example.demo --follow",
         run: run
@@ -29,8 +29,12 @@ enum LogCommand {
         }
         let json = invocation.wantsJSON
         if !json { Output.line(heading) }
-        try gateway.items("/v1/notifications", query: query) { Output.line(line($0, json: json)) }
-        guard invocation.has("follow") else { return .done }
+        guard invocation.has("follow") else {
+            try gateway.items("/v1/notifications", query: query) { Output.line(line($0, json: json)) }
+            return .done
+        }
+        let recent = try gateway.parse(gateway.request("GET", "/v1/notifications", query: query))
+        for item in (recent["items"]?.array ?? []).reversed() { Output.line(line(item, json: json)) }
         try gateway.stream("/v1/notifications", query: query + [("follow", "true")]) { eventLine in
             if let item = event(eventLine) { Output.line(line(item, json: json)) }
             return true

@@ -44,12 +44,12 @@ enum ServeCommand {
     private static func printConfig(of instance: Instance, json: Bool) {
         let (loaded, name) = (instance.loaded, Files.split(instance.configPath).name)
         guard json else { return Output.line(trimmed(loaded.printed(file: name, cores: Machine.cores))) }
-        let shown = loaded.config.resolved(cores: Machine.cores)
+        let resolved = loaded.config.resolved(cores: Machine.cores)
         Output.object { writer in
             for key in Config.keys {
                 writer.key(key.name)
                 writer.object { writer in
-                    writer.field("value", key.print(shown))
+                    writer.field("value", key.shown(resolved))
                     writer.field("source", loaded.source(of: key.name).described(file: name))
                 }
             }

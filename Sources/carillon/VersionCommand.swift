@@ -1,10 +1,8 @@
+import Gateway
 import JSON
 
 /// `carillon version`.
 enum VersionCommand {
-    /// The release this source will be.
-    static let version = "0.1.0"
-
     static let command = Command(
         name: "version",
         summary: "print the version",
@@ -14,9 +12,9 @@ enum VersionCommand {
 
     private static func run(_ invocation: Invocation) throws(CommandError) -> Outcome {
         if invocation.wantsJSON {
-            Output.object { $0.field("version", version) }
+            Output.object { $0.field("version", Version.text) }
         } else {
-            Output.line("carillon \(version)")
+            Output.line("carillon \(Version.text)")
         }
         return .done
     }

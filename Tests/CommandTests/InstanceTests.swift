@@ -1,3 +1,4 @@
+import Foundation
 import Gateway
 import Glibc
 import JSON
@@ -124,7 +125,8 @@ private final class TemporaryFolder {
     let path: String
 
     init() throws {
-        path = "/tmp/carillon-tests-\(hexadecimal(SecureRandom.bytes(8)))"
+        let parent = FileManager.default.temporaryDirectory.path()
+        path = Files.join(parent, "carillon-tests-\(hexadecimal(SecureRandom.bytes(8)))")
         try Files.createDirectory(path)
     }
 

@@ -16,7 +16,7 @@ import Testing
         let bounds = try #require(key.bounds)
         for text in [bounds.minimum, bounds.maximum] {
             let config = try Config.load(fileText: "\(name) = \(text)")
-            #expect(key.print(config) == text)
+            #expect(key.shown(config) == text)
         }
         let zeroIsGood = (try? Config.load(fileText: "\(name) = 0")) != nil  // A throw is the answer here.
         #expect(zeroIsGood == (key.zero != nil))

@@ -84,6 +84,7 @@ struct WireFrame: Equatable {
     /// The values of a SETTINGS frame by their ids.
     var settings: [Int: UInt32] {
         var values: [Int: UInt32] = [:]
+        guard kind == .settings else { return values }
         for start in stride(from: 0, to: payload.count, by: 6) { values[Int(payload[start + 1])] = word(at: start + 2) }
         return values
     }

@@ -44,6 +44,17 @@ import Testing
         #expect(frames.map(\.text) == [Self.reason] && frames[0].ends && peer.server.blockedAnswers == 0)
     }
 
+    @Test func `a body that waits lets others pass`() throws {
+        let peer = try Peer()
+        try peer.receive(Frames.settings([(4, 5)]))
+        for request in try peer.requests(Frames.push(1) + Frames.push(3)) {
+            peer.respond(request, 400, body: Self.reason)
+        }
+        _ = peer.sent()
+        try peer.receive(Frames.windowUpdate(3, 100))
+        #expect(peer.sent().map(\.stream) == [3] && peer.server.blockedAnswers == 1)
+    }
+
     @Test func `a larger initial window lets a body go`() throws {
         let peer = try Peer()
         try peer.receive(Frames.settings([(4, 5)]))

@@ -9,6 +9,18 @@ import Testing
         #expect(peer.sent().map(\.settings) == [[3: 1000]])
     }
 
+    @Test func `the first SETTINGS say 1 even if the limit rose before they were sent`() throws {
+        let peer = try Peer(HTTP2Limits(), greet: false)
+        peer.server.raiseStreamLimit()
+        #expect(peer.sent().compactMap { $0.settings[3] } == [1, 1000])
+    }
+
+    @Test func `a limit that is full from the start is not announced again`() throws {
+        let peer = try Peer(HTTP2Limits(announcedStreams: 1000))
+        peer.server.raiseStreamLimit()
+        #expect(peer.sent().isEmpty)
+    }
+
     @Test func `streams above the announced limit are served in order`() throws {
         let peer = try Peer(HTTP2Limits())
         let requests = try peer.requests((0..<300).flatMap { Frames.push(1 + 2 * $0) })

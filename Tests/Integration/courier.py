@@ -104,6 +104,19 @@ class Identity:
         return b"\xc0\x02" + self.key.sign(nonce, ec.ECDSA(hashes.SHA256()))
 
 
+def unverified_context(alpn: tuple[str, ...], version: ssl.TLSVersion | None) -> ssl.SSLContext:
+    """As pypush has it: whoever answers is believed."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE
+    if alpn:
+        context.set_alpn_protocols(list(alpn))
+    if version:
+        context.minimum_version = version
+        context.maximum_version = version
+    return context
+
+
 class Courier:
     """One TLS connection of a device."""
 
@@ -113,12 +126,9 @@ class Courier:
         identity: Identity,
         clock: Callable[[], float] = time.time,
         alpn: tuple[str, ...] = ("apns-security-v3",),
+        version: ssl.TLSVersion | None = None,
     ):
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-        context.check_hostname = False
-        context.verify_mode = ssl.CERT_NONE
-        if alpn:
-            context.set_alpn_protocols(list(alpn))
+        context = unverified_context(alpn, version)
         plain = socket.create_connection(("127.0.0.1", port), WAIT_SECONDS)
         plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.socket = context.wrap_socket(plain, server_hostname="courier.push.apple.com")

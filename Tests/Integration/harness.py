@@ -127,8 +127,9 @@ class Sandbox(Instance):
     def enrol(self, name: str = "phone", key_type: str = "ec") -> Identity:
         return Identity(self.admin, name, key_type)
 
-    def courier(self, identity: Identity, alpn: tuple[str, ...] = ("apns-security-v3",)) -> Courier:
-        return Courier(self.device_port, identity, self.now, alpn)
+    def courier(self, identity: Identity, **context) -> Courier:
+        """A device's connection; `alpn` and `version` as for the context."""
+        return Courier(self.device_port, identity, self.now, **context)
 
     def online(self, *topics: str, identity: Identity | None = None) -> tuple[Courier, list[str]]:
         """A connected device that has these topics enabled, and its tokens for them."""

@@ -239,7 +239,7 @@ def test_init_with_fixed_ports(tmp_path):
 COMMANDS = [
     "", "init", "serve", "app", "app add", "app list", "app remove", "key", "key create", "key import", "key list",
     "key revoke", "device", "device enroll", "device list", "device show", "device remove", "device listen", "send",
-    "registration", "registration list", "registration revoke", "log", "status", "doctor", "bench", "version",
+    "registration", "registration list", "registration revoke", "log", "status", "doctor", "version",
 ]  # fmt: skip
 
 

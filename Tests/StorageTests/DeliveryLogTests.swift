@@ -73,6 +73,26 @@ import Testing
         log.stop()
     }
 
+    @Test func `the newest is the one that came last, whatever its number`() throws {
+        let log = try DeliveryLog(path: nil, keep: .days(7), rows: 3)
+        for number in [900, 5, 901, 6] as [UInt64] { log.record(Event.received(number)) }
+        #expect(try log.find(DeliveryQuery()).map(\.number) == [6, 901, 5])
+        #expect(try log.find(DeliveryQuery(after: 901)).map(\.number) == [5])
+        #expect(try log.find(DeliveryQuery(after: 900)).map(\.number) == [], "forgotten")
+        log.stop()
+    }
+
+    @Test func `a number that is used again does not mix two pushes`() throws {
+        let log = try DeliveryLog(path: nil, keep: .days(7), rows: 10)
+        log.record(Event.received(1), Event.of(1, .delivered))
+        _ = try log.find(DeliveryQuery())
+        let push = Sample.push(1, uniqueID: Array(repeating: 1, count: 16))
+        log.record(DeliveryEvent(push: push, number: 1, at: Sample.now, state: .received))
+        #expect(try log.find(DeliveryQuery()).map(\.state) == [.received])
+        #expect(log.statistics.rows == 1)
+        log.stop()
+    }
+
     @Test func `it keeps the newest rows only`() throws {
         let log = try DeliveryLog(path: nil, keep: .days(7), rows: 10)
         for number in UInt64(1)...25 { log.record(Event.received(number)) }
@@ -156,6 +176,7 @@ import Testing
         #expect(table.rows == 0)
         try database.execute("pragma query_only = off")
         try table.write([[Event.received(1)], [Event.received(2)]])
+        try table.write([[Event.received(1, state: .delivered)]])
         #expect(table.rows == 2)
     }
 
