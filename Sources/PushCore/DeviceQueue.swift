@@ -12,7 +12,7 @@ package struct DeviceQueue: Sendable {
         var supersededBy: UInt64?
     }
 
-    let policy: QueuePolicy
+    package let policy: QueuePolicy
     var lanes: [QueueLane] = []
     var flights: [Flight] = []
     /// nil without a session.
