@@ -75,7 +75,7 @@ let package = Package(
         ),
         .testTarget(
             name: "CommandTests",
-            dependencies: ["carillon", "Gateway", "JSON", "TLS"],
+            dependencies: ["carillon", "Client", "Gateway", "JSON", "TLS"],
             swiftSettings: checked
         ),
         .testTarget(name: "ClientTests", dependencies: ["Client", "Wire", "TLS"], swiftSettings: checked),

@@ -1,0 +1,180 @@
+"""What a restart keeps and forgets, several event loops, and the store in memory."""
+
+import os
+
+import pytest
+
+from delivery import connected, leave, live, number, push, push_all, receive, received
+from harness import APP, OTHER_APP, Sandbox
+
+pytestmark = pytest.mark.sanitizer
+
+
+def test_a_restart_keeps_what_waits_and_forgets_what_was_acknowledged(fresh):
+    instance = fresh()
+    identity = instance.enrol()
+    courier, (token, other) = live(instance, APP, OTHER_APP, identity=identity)
+    push_all(instance, token, 0, 1, 2)
+    first = receive(courier, 3, ack=False)
+    courier.ack(first[1])
+    courier.keep_alive()
+    leave(instance, courier)
+    push(instance, token, 3, priority=5)
+    push(instance, other, 4, topic=OTHER_APP)
+    push(instance, token, 5, collapse="a")
+    instance.restart()
+    push(instance, token, 6, collapse="a")
+    courier, tokens = instance.online(APP, OTHER_APP, identity=identity)
+    with courier:
+        assert tokens == [token, other]
+        arrived = receive(courier, 5)
+        assert [number(message) for message in arrived] == [0, 2, 4, 6, 3]
+        assert [message.id for message in arrived[:2]] == [first[0].id, first[2].id]
+        assert [message.storage_flags for message in arrived] == [1, 1, 1, 1, 3]
+    instance.wait_disconnected(identity)
+    instance.restart()
+    courier, _ = instance.online(APP, identity=identity)
+    with courier:
+        courier.expect_nothing(0.2)
+
+
+def test_a_restart_keeps_who_is_registered_and_who_was(fresh):
+    instance = fresh()
+    identity = instance.enrol()
+    courier, (token, revoked) = live(instance, APP, OTHER_APP, identity=identity)
+    base = courier.base_token
+    leave(instance, courier)
+    instance.admin.revoke(revoked)
+    gone = instance.push(revoked, {"apns-topic": OTHER_APP})
+    soon = push(instance, token, 1, expiration=int(instance.now()) + 60)
+    pages = {path: instance.admin.get(f"/v1/{path}") for path in ("apps", "keys", "registrations")}
+    instance.restart()
+    assert pages == {path: instance.admin.get(f"/v1/{path}") for path in pages}
+    again = instance.push(revoked, {"apns-topic": OTHER_APP})
+    assert (again.status, again.reason, again.timestamp) == (410, "Unregistered", gone.timestamp)
+    instance.advance("90s")
+    with connected(instance, identity) as courier:
+        assert courier.base_token == base
+        courier.filter(enabled=[APP])
+        courier.expect_nothing(0.1)
+        instance.admin.wait_for_state(soon.apns_id, "discarded-expired")
+
+
+def test_a_live_session_gets_the_unacknowledged_again_after_a_restart(fresh):
+    instance = fresh()
+    identity = instance.enrol()
+    courier, (token,) = live(instance, identity=identity)
+    push(instance, token, 1)
+    first = courier.expect_notify(ack=False)
+    instance.restart()
+    courier.wait_closed()
+    assert not courier.was_reset
+    push(instance, token, 2)
+    courier, _ = instance.online(APP, identity=identity)
+    with courier:
+        again = receive(courier, 2)
+        assert [number(message) for message in again] == [1, 2]
+        assert again[0].id == first.id != again[1].id
+
+
+# Several loops
+
+
+def test_every_device_gets_its_own_on_any_loop(fresh):
+    """Also by tokens that do not say where their device lives."""
+    instance = fresh({"threads": "2"})
+    devices = [instance.enrol(f"phone {n}") for n in range(16)]
+    couriers = [instance.courier(device) for device in devices]
+    for courier in couriers:
+        courier.connect()
+    tokens = [courier.token(APP) for courier in couriers]
+    foreign = []
+    for n, device in enumerate(devices):
+        token = (bytes([n * 16, n]) + os.urandom(30)).hex()
+        assert instance.admin.register(OTHER_APP, device=device.id, token=token) == token
+        foreign.append(token)
+    for courier in couriers[::2]:
+        courier.filter(enabled=[APP, OTHER_APP])
+        courier.keep_alive()
+    for n, (token, other) in enumerate(zip(tokens, foreign)):
+        push(instance, token, n)
+        push(instance, other, 100 + n, topic=OTHER_APP)
+    for courier in couriers[1::2]:
+        courier.filter(enabled=[APP, OTHER_APP])
+    for n, courier in enumerate(couriers):
+        arrived = receive(courier, 2, ack=n % 4 != 3)
+        assert [(number(m), m.token) for m in arrived] == [(n, tokens[n]), (100 + n, foreign[n])]
+        assert {m.item(15) for m in arrived} == {courier.base_token}
+    for courier in couriers:
+        courier.close()
+    for device in devices:
+        instance.wait_disconnected(device)
+    instance.settings["threads"] = "3"
+    instance.restart()
+    for n, device in enumerate(devices):
+        courier, _ = instance.online(APP, OTHER_APP, identity=device)
+        with courier:
+            assert received(courier, 2 if n % 4 == 3 else 0) == ([n, 100 + n] if n % 4 == 3 else [])
+
+
+def test_one_connection_reaches_devices_of_all_loops(fresh):
+    instance = fresh({"threads": "2"})
+    pairs = [live(instance, identity=instance.enrol(f"phone {n}")) for n in range(12)]
+    with instance.client() as client:
+        streams = [
+            client.start(instance.headers(token), b'{"n":%d}' % n)
+            for n in range(20)
+            for _, (token,) in pairs
+        ]
+        for courier, _ in pairs:
+            assert [number(courier.expect_notify()) for _ in range(20)] == list(range(20))
+        client.wait(*streams)
+        assert {stream.status for stream in streams} == {200}
+    for courier, _ in pairs:
+        courier.close()
+
+
+def test_takeover_from_any_loop_to_any(fresh):
+    instance = fresh({"threads": "2"})
+    identity = instance.enrol()
+    old, (token,) = live(instance, identity=identity)
+    for n in range(12):
+        push(instance, token, n)
+        assert number(old.expect_notify(ack=False)) == n
+        new, _ = live(instance, identity=identity)
+        assert received(new, 1) == [n]
+        old.wait_closed()
+        assert not old.was_reset
+        old = new
+    assert instance.admin.get("/v1/status")["sessions"] == 1
+    old.close()
+
+
+def test_a_long_token_of_a_device(sandbox):
+    identity, _ = sandbox.offline(APP)
+    token = os.urandom(100).hex()
+    assert sandbox.admin.register(OTHER_APP, device=identity.id, token=token) == token
+    push(sandbox, token, 1, topic=OTHER_APP)
+    assert len(sandbox.admin.queue(token)) == 1
+    with connected(sandbox, identity) as courier:
+        courier.filter(enabled=[OTHER_APP])
+        (message,) = receive(courier, 1)
+        assert message.token == token
+
+
+# The store in memory
+
+
+def test_the_store_in_memory_serves_and_forgets(fresh):
+    instance: Sandbox = fresh({"store": "memory:"})
+    assert "com.example.demo" in {app["bundle"] for app in instance.admin.get("/v1/apps")["items"]}
+    identity, (token,) = instance.offline(APP)
+    push_all(instance, token, 1, 2)
+    courier, _ = instance.online(APP, identity=identity)
+    with courier:
+        assert received(courier, 2) == [1, 2]
+    instance.facts["teams"] = {}
+    instance.restart()
+    assert instance.admin.registration(token) is None
+    answer = instance.push(token)
+    assert (answer.status, answer.reason) == (400, "BadDeviceToken")
