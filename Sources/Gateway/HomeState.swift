@@ -22,7 +22,7 @@ final class RegistrationState {
     var record: Registration
     /// nil once its app was removed.
     let topic: Topic?
-    /// Strong both ways: a device made for one registration has no other owner. `forget` cuts the circle.
+    /// Strong both ways: a device made for one registration has no other owner. `revoke` cuts the circle.
     let owner: DeviceState
     /// Pushes in the second that `rateSecond` names, for `provider.tokenRate`.
     var rateSecond: Int64 = 0

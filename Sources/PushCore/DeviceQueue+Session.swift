@@ -26,7 +26,7 @@ extension DeviceQueue {
         }
         for lane in lanes.indices {
             lanes[lane].mode = .unlisted
-            discardWaiting(.expired, lane, into: &effects, where: \.isOnce)
+            discardWaiting(.expired, lane, into: &effects, where: \.push.isOnce)
             park(lane, as: .storedOffline, into: &effects)
         }
     }

@@ -12,7 +12,7 @@ package struct DeviceQueue: Sendable {
         var supersededBy: UInt64?
     }
 
-    let policy: QueuePolicy
+    package let policy: QueuePolicy
     var lanes: [QueueLane] = []
     var flights: [Flight] = []
     /// nil without a session.
@@ -88,8 +88,11 @@ package struct DeviceQueue: Sendable {
             effects.append(.stored(push, mode == .unlisted ? .storedOffline : .storedPower))
         }
         append(entry, lane)
-        // Apple keeps one stored push also for a device that is there and asleep.
-        if !mode.delivers || (entry.wasStored && policy.mode == .apple) { trim(lane, at: now, into: &effects) }
+        if policy.mode == .apple {
+            if entry.wasStored { keepOnly(push, ofApp: lanes[lane].app, into: &effects) }
+        } else if !mode.delivers {
+            trim(lane, at: now, into: &effects)
+        }
         return .accepted
     }
 
@@ -125,14 +128,13 @@ package struct DeviceQueue: Sendable {
         into effects: inout [QueueEffect]
     ) -> Bool {
         guard lanes[lane].count >= policy.backlog else { return false }
-        if !push.collapseID.isEmpty, lanes[lane].contains(where: { $0.isReplaced(by: push) }) { return false }
+        if !push.collapseID.isEmpty, lanes[lane].contains(where: { $0.push.isReplaced(by: push) }) { return false }
         dropExpired(lane, at: now, into: &effects)
         return lanes[lane].count >= policy.backlog
     }
 
     /// Keeps the newest of a registration whose device is away, within its limit.
     private mutating func trim(_ lane: Int, at now: Moment, into effects: inout [QueueEffect]) {
-        if policy.mode == .apple { return keepNewest(ofApp: lanes[lane].app, into: &effects) }
         guard lanes[lane].count > policy.limit else { return }
         dropExpired(lane, at: now, into: &effects)
         while lanes[lane].count > policy.limit, let oldest = lanes[lane].takeOldest() {
@@ -140,18 +142,10 @@ package struct DeviceQueue: Sendable {
         }
     }
 
-    /// One push for all topics of an app that no session takes.
-    private mutating func keepNewest(ofApp app: Int, into effects: inout [QueueEffect]) {
-        while true {
-            var count = 0
-            var oldest: (lane: Int, number: UInt64)?
-            for index in lanes.indices where lanes[index].app == app && !lanes[index].mode.delivers {
-                count += lanes[index].count
-                guard let number = lanes[index].oldestNumber else { continue }
-                if oldest.map({ number < $0.number }) ?? true { oldest = (index, number) }
-            }
-            guard count > 1, let oldest, let entry = lanes[oldest.lane].takeOldest() else { return }
-            discard(entry, .queueFull, into: &effects)
+    /// One stored push for all topics of an app, also for a device that is there and asleep.
+    private mutating func keepOnly(_ push: Push, ofApp app: Int, into effects: inout [QueueEffect]) {
+        for lane in lanes.indices where lanes[lane].app == app {
+            discardWaiting(.queueFull, lane, into: &effects) { $0.wasStored && $0.push !== push }
         }
     }
 
@@ -160,7 +154,7 @@ package struct DeviceQueue: Sendable {
     /// The waiting one with the same id goes.
     private mutating func collapse(with push: Push, _ lane: Int, into effects: inout [QueueEffect]) {
         guard !push.collapseID.isEmpty else { return }
-        discardWaiting(.collapsed, lane, into: &effects) { $0.isReplaced(by: push) }
+        discardWaiting(.collapsed, lane, into: &effects) { $0.push.isReplaced(by: push) }
     }
 
     /// The one in flight with the same id is not recalled but will not be sent again.
@@ -181,7 +175,7 @@ package struct DeviceQueue: Sendable {
             guard pump(rank, at: now, room: &room, into: &effects) else { break }
         }
         guard onceCount > 0 else { return }
-        for lane in lanes.indices { discardWaiting(.expired, lane, into: &effects, where: \.isOnce) }
+        for lane in lanes.indices { discardWaiting(.expired, lane, into: &effects, where: \.push.isOnce) }
     }
 
     /// Sends what may be sent of one priority. False if window or room is used up.
@@ -281,19 +275,19 @@ package struct DeviceQueue: Sendable {
         _ cause: DiscardCause,
         _ lane: Int,
         into effects: inout [QueueEffect],
-        where matches: (Push) -> Bool
+        where matches: (WaitingPush) -> Bool
     ) {
         for entry in lanes[lane].take(where: matches) { discard(entry, cause, into: &effects) }
     }
 
     mutating func dropExpired(_ lane: Int, at now: Moment, into effects: inout [QueueEffect]) {
-        discardWaiting(.expired, lane, into: &effects) { $0.hasExpired(at: now) }
+        discardWaiting(.expired, lane, into: &effects) { $0.push.hasExpired(at: now) }
     }
 
     /// Takes back a waiting push without a word.
     mutating func takeBack(_ push: Push) -> Bool {
         guard let lane = lane(of: push.registration) else { return false }
-        let taken = lanes[lane].take { $0 === push }
+        let taken = lanes[lane].take { $0.push === push }
         for entry in taken { left(entry) }
         return !taken.isEmpty
     }

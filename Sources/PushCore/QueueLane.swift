@@ -17,8 +17,8 @@ struct QueueLane: Sendable {
     /// The oldest of a rank.
     func head(_ rank: Int) -> WaitingPush? { lists[rank].first }
 
-    func contains(where matches: (Push) -> Bool) -> Bool {
-        for rank in 0..<3 where lists[rank].contains(where: { matches($0.push) }) { return true }
+    func contains(where matches: (WaitingPush) -> Bool) -> Bool {
+        for rank in 0..<3 where lists[rank].contains(where: matches) { return true }
         return false
     }
 
@@ -40,9 +40,6 @@ struct QueueLane: Sendable {
         return takeHead(rank)
     }
 
-    /// The number of the oldest of all priorities.
-    var oldestNumber: UInt64? { oldestRank.flatMap { head($0)?.push.number } }
-
     private var oldestRank: Int? {
         var oldest: (rank: Int, number: UInt64)?
         for rank in 0..<3 {
@@ -53,11 +50,11 @@ struct QueueLane: Sendable {
     }
 
     /// Takes out what matches. Allocates only if something does.
-    mutating func take(where matches: (Push) -> Bool) -> [WaitingPush] {
+    mutating func take(where matches: (WaitingPush) -> Bool) -> [WaitingPush] {
         var taken: [WaitingPush] = []
-        for rank in 0..<3 where lists[rank].contains(where: { matches($0.push) }) {
-            taken += lists[rank].filter { matches($0.push) }
-            lists[rank].removeAll { matches($0.push) }
+        for rank in 0..<3 where lists[rank].contains(where: matches) {
+            taken += lists[rank].filter(matches)
+            lists[rank].removeAll(where: matches)
         }
         return taken
     }

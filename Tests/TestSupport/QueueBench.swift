@@ -6,7 +6,7 @@ package struct QueueBench {
     package var now = Sample.now
     /// Bytes that may still be framed.
     package var room = Limits.unsentBytes
-    private var effects: [QueueEffect] = []
+    package private(set) var effects: [QueueEffect] = []
 
     /// A queue for some registrations, each of an app of its own.
     package init(lanes: ClosedRange<UInt64> = 1...1, change: (inout QueuePolicy) -> Void = { _ in }) {
@@ -29,8 +29,13 @@ package struct QueueBench {
 
     /// What was asked for since the last call, in words.
     package mutating func asked() -> [String] {
+        takeEffects().map(\.words)
+    }
+
+    /// The same as values.
+    package mutating func takeEffects() -> [QueueEffect] {
         defer { effects = [] }
-        return effects.map(\.words)
+        return effects
     }
 
     /// The same without what only the delivery log wants to know.
