@@ -96,7 +96,7 @@ package final class Gateway {
         )
         let sockets = try GatewaySockets(config, loops: count)
         let catalog = Catalog(version: 1, apps: snapshot.apps, keys: snapshot.keys)
-        workers = try startLoops(shared, snapshot, catalog, identity.contexts, sockets)
+        workers = try sockets.startLoops(shared, snapshot, catalog, identity.contexts)
         let control = Control(
             shared: shared,
             snapshot: snapshot,
