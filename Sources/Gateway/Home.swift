@@ -8,6 +8,7 @@ import Wire
 final class Home {
     /// A push that was accepted and not yet answered.
     private struct Unanswered {
+        let push: Push
         let reply: ReplyAddress
         let device: DeviceState
         /// Whether the store has been asked to keep it.
@@ -34,8 +35,9 @@ final class Home {
     var queueEffects: [QueueEffect] = []
 
     private var unanswered: [UInt64: Unanswered] = [:]
-    /// Pushes for live devices, to be written unless they are acknowledged first; in order of their time.
-    private var delayed: [(due: Moment, push: Push)] = []
+    /// Pushes for live devices, to be written unless they are acknowledged first; in order of their time. By number, so
+    /// that one that has ended is freed at once: its memory is still warm for the next.
+    private var delayed: [(due: Moment, number: UInt64)] = []
     private var delayedStart = 0
 
     init(config: Config, metrics: Metrics, numbers: Numbers) {
@@ -83,7 +85,7 @@ final class Home {
         let device = registration.owner
         metrics.held.add(1)
         // The push is known before its effects are, so that an effect that ends it finds it.
-        if !push.isOnce { unanswered[push.number] = Unanswered(reply: reply, device: device) }
+        if !push.isOnce { unanswered[push.number] = Unanswered(push: push, reply: reply, device: device) }
         let verdict = device.queue.add(push, at: now, into: &queueEffects)
         if verdict == .tooMany {
             unanswered.removeValue(forKey: push.number)
@@ -103,15 +105,15 @@ final class Home {
     private func makeDurable(_ push: Push, mayWait: Bool, at now: Moment) {
         guard unanswered[push.number] != nil else { return }
         if mayWait {
-            delayed.append((now + Limits.writeDelay, push))
+            delayed.append((now + Limits.writeDelay, push.number))
         } else {
-            submit(push)
+            submit(push.number)
         }
     }
 
-    private func submit(_ push: Push) {
-        guard unanswered[push.number] != nil else { return }
-        unanswered[push.number]?.isSubmitted = true
+    private func submit(_ number: UInt64) {
+        guard let push = unanswered[number]?.push else { return }
+        unanswered[number]?.isSubmitted = true
         changes.append(.append(push))
         submitted.append(push)
     }
@@ -131,7 +133,7 @@ final class Home {
     /// Turns delayed pushes whose time has come into changes.
     func submitDelayed(at now: Moment) {
         while delayedStart < delayed.count, delayed[delayedStart].due <= now {
-            submit(delayed[delayedStart].push)
+            submit(delayed[delayedStart].number)
             delayedStart += 1
         }
         if delayedStart == delayed.count, delayedStart > 0 {

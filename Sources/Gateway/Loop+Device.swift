@@ -183,7 +183,8 @@ extension Loop {
             return
         }
         if connection.output.isEmpty, !connection.isDirty { connection.output = buffers.borrow() }
-        var frame = Notify(
+        let isExtended = connection.isExtended
+        let frame = Notify(
             token: registration.tokenBytes,
             topicHash: topic.hash,
             payload: push.payload,
@@ -192,14 +193,12 @@ extension Loop {
             timestamp: UInt64(max(push.acceptedAt.nanoseconds, 0)),
             storageFlags: flag.rawValue,
             priority: push.priority.rawValue,
-            baseToken: registration.owner.baseToken
+            baseToken: registration.owner.baseToken,
+            topicName: isExtended ? topic.name : nil,
+            uniqueID: isExtended ? push.uniqueID : nil,
+            collapseID: isExtended && !push.collapseID.isEmpty ? push.collapseID : nil,
+            pushType: isExtended ? push.type?.rawValue : nil
         )
-        if connection.isExtended {
-            frame.topicName = topic.name
-            frame.uniqueID = push.uniqueID
-            frame.collapseID = push.collapseID.isEmpty ? nil : push.collapseID
-            frame.pushType = push.type?.rawValue
-        }
         connection.notify(frame, at: now)
         markDirty(connection)
     }

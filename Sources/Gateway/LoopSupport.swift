@@ -78,9 +78,11 @@ struct RandomIDs {
     mutating func uniqueID() -> [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(16)
-        for word in [next(), next()] {
-            for shift in stride(from: UInt64(56), through: 0, by: -8) {
-                bytes.append(UInt8(truncatingIfNeeded: word >> shift))
+        for _ in 0..<2 {
+            var word = next()
+            for _ in 0..<8 {
+                bytes.append(UInt8(truncatingIfNeeded: word))
+                word >>= 8
             }
         }
         return bytes
@@ -100,12 +102,13 @@ func uuidText(_ bytes: [UInt8], uppercase: Bool = false) -> [UInt8] {
 
 /// The same into an array that is used again.
 func appendUUID(_ bytes: [UInt8], to text: inout [UInt8], uppercase: Bool = false) {
-    let letter = uppercase ? UInt8(ascii: "A") : UInt8(ascii: "a")
-    func add(_ digit: UInt8) { text.append(digit < 10 ? UInt8(ascii: "0") + digit : letter + digit - 10) }
-    for (index, byte) in bytes.enumerated() {
+    // What a letter's code lies beyond that of the digit 9.
+    let gap = uppercase ? UInt8(ascii: "A") - UInt8(ascii: "9") - 1 : UInt8(ascii: "a") - UInt8(ascii: "9") - 1
+    for index in 0..<16 {
         if index == 4 || index == 6 || index == 8 || index == 10 { text.append(UInt8(ascii: "-")) }
-        add(byte >> 4)
-        add(byte & 15)
+        let (high, low) = (bytes[index] >> 4, bytes[index] & 15)
+        text.append(UInt8(ascii: "0") + high + (high > 9 ? gap : 0))
+        text.append(UInt8(ascii: "0") + low + (low > 9 ? gap : 0))
     }
 }
 

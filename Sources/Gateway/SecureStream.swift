@@ -130,9 +130,14 @@ final class SecureStream {
             unsent.append(contentsOf: buffers.transport.outgoing)
             return
         }
+        let count = try sendOutgoing()
+        if count < buffers.transport.outgoing.count { unsent = Array(buffers.transport.outgoing[count...]) }
+    }
+
+    /// A function of its own, so that the array is unique again, and keeps its room, when it is emptied.
+    private func sendOutgoing() throws(SystemError) -> Int {
         let outgoing = buffers.transport.outgoing
-        let count = try descriptor.send(outgoing.span)
-        if count < outgoing.count { unsent = Array(outgoing[count...]) }
+        return try descriptor.send(outgoing.span)
     }
 }
 
