@@ -1,6 +1,6 @@
 /// What waits for one device and what it has not acknowledged, over all its registrations.
 ///
-/// A value: events and the time go in, effects come out, it does nothing itself. Rules: design.md 2.2 to 2.9.
+/// A value: events and the time go in, effects come out, it does nothing itself. The rules are in docs/architecture.md.
 package struct DeviceQueue: Sendable {
     /// One sent and not yet acknowledged.
     struct Flight: Sendable {
@@ -266,7 +266,7 @@ package struct DeviceQueue: Sendable {
     /// Ends an entry that has just been taken from its lane.
     private mutating func discard(_ entry: WaitingPush, _ cause: DiscardCause, into effects: inout [QueueEffect]) {
         left(entry)
-        // The queue of a revoked registration is storage as a whole (design.md 3, Removing).
+        // The queue of a revoked registration is storage as a whole.
         let fromStorage = entry.wasStored || cause == .unregistered
         effects.append(.discarded(entry.push, cause, fromStorage: fromStorage))
     }

@@ -19,7 +19,7 @@ package struct QueuePolicy: Equatable, Sendable {
     package init() {}
 }
 
-/// What a device's Filter says about a topic (spec/device-protocol.md 4.3 and 11).
+/// What a device's Filter says about a topic (docs/device-protocol.md).
 package enum TopicMode: Sendable {
     /// Not in the Filter, or there is no session: stored.
     case unlisted
