@@ -90,10 +90,8 @@ def test_401_before_anything_else(world, method, path):
 
 
 @pytest.mark.parametrize("path", [path for method, path in PATHS if method == "POST" and path != "/v1/drain"])
-@pytest.mark.parametrize("body", [b"", b"{", b"[]", b"null", b"7", b'"x"', b"\xff\xfe", b"[" * 5000, b'{"team":[]}'])
+@pytest.mark.parametrize("body", [b"", b"{", b"[]", b"null", b"7", b'"x"', b"\xff\xfe", b"[" * 5000])
 def test_400_for_a_body_that_makes_no_sense(world, path, body):
-    if (path, body) == ("/v1/test/store", b'{"team":[]}'):
-        pytest.skip("nothing asked of the store, nothing done")
     status, _, text = raw(world, "POST", path, body, Authorization=f"Bearer {world.admin.token}")
     assert status == 400, text
     assert set(json.loads(text)["error"]) == {"code", "message"}

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from delivery import changes, connected, leave, live, number, push, push_all, receive, received, states
+from delivery import asleep, changes, connected, leave, live, number, push, push_all, receive, received, states
 from harness import APP, BODY, OTHER_APP, topic_hash
 
 AWKWARD = '{ "aps" : {"alert":"gr\u00fc\u00dfe \\u00e9"},\n\t"n":1.0 , "n":2}'.encode()
@@ -282,6 +282,19 @@ def test_one_already_sent_is_not_repeated_when_its_successor_came_later(sandbox)
     courier, _ = sandbox.online(APP, identity=identity)
     with courier:
         assert received(courier, 1) == [2]
+
+
+# Priority
+
+
+@pytest.mark.parametrize("expiration", [None, 0])
+def test_a_ten_takes_the_fives_with_it_also_when_it_is_not_stored(sandbox, expiration):
+    courier, (token,) = asleep(sandbox)
+    with courier:
+        push(sandbox, token, 5, priority=5)
+        courier.expect_nothing(0.1)
+        push(sandbox, token, 10, expiration=expiration)
+        assert sorted(received(courier, 2)) == [5, 10]
 
 
 # Takeover
