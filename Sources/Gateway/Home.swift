@@ -9,6 +9,8 @@ final class Home {
     /// A push that was accepted and not yet answered.
     private struct Unanswered {
         let reply: ReplyAddress
+        /// Those of pushes whose place it took before they were durable: they are safe when it is.
+        var inherited: [ReplyAddress] = []
         let device: DeviceState
         /// Whether the store has been asked to keep it.
         var isSubmitted = false
@@ -34,6 +36,8 @@ final class Home {
     var queueEffects: [QueueEffect] = []
 
     private var unanswered: [UInt64: Unanswered] = [:]
+    /// The push that is being accepted: what it replaces ends meanwhile.
+    private var accepting: UInt64?
     /// Pushes for live devices, to be written unless they are acknowledged first; in order of their time.
     private var delayed: [(due: Moment, push: Push)] = []
     private var delayedStart = 0
@@ -93,6 +97,8 @@ final class Home {
         }
         record(push, Outcome(.received), device, at: now)
         if push.isOnce { answer(.accepted, reply) }
+        accepting = push.number
+        defer { accepting = nil }
         // One whose place it takes must not leave the store before it has come to it.
         let mayWait = device.session != nil && !queueEffects.contains(where: \.isEnd)
         pump(device, at: now)
@@ -150,11 +156,8 @@ final class Home {
     func committed(_ pushes: [Push], _ error: StoreError?, at now: Moment) {
         for push in pushes {
             guard let waiting = unanswered.removeValue(forKey: push.number) else { continue }
-            if error == nil {
-                answer(.accepted, waiting.reply)
-                continue
-            }
-            answer(.refused(.serviceUnavailable), waiting.reply)
+            answer(error == nil ? .accepted : .refused(.serviceUnavailable), waiting)
+            if error == nil { continue }
             guard waiting.device.queue.withdraw(push) else { continue }
             metrics.held.add(-1)
             // Its place in the window is free.
@@ -199,7 +202,7 @@ final class Home {
         case .discarded(let push, let cause, let fromStorage):
             metrics.discarded(cause)
             record(push, Outcome(cause, fromStorage: fromStorage), device, at: now)
-            finish(push)
+            finish(push, cause)
         case .revoked(let number):
             if let registration = device.registration(numbered: number) { revoke(registration, at: now) }
         case .closeSession:
@@ -215,14 +218,24 @@ final class Home {
     }
 
     /// The push has ended: it is answered if it was not, and the store forgets it if it ever knew it.
-    private func finish(_ push: Push) {
+    private func finish(_ push: Push, _ cause: DiscardCause? = nil) {
         metrics.held.add(-1)
         if push.isOnce { return }
         guard let waiting = unanswered.removeValue(forKey: push.number) else {
             return changes.append(.discard(push.number))
         }
-        answer(.accepted, waiting.reply)
         if waiting.isSubmitted { changes.append(.discard(push.number)) }
+        // Replaced by one that may yet be lost: 200 would promise what only that one can keep.
+        if cause?.isReplacement == true, let accepting, unanswered[accepting] != nil {
+            unanswered[accepting]?.inherited += [waiting.reply] + waiting.inherited
+        } else {
+            answer(.accepted, waiting)
+        }
+    }
+
+    private func answer(_ answer: PushAnswer, _ waiting: Unanswered) {
+        self.answer(answer, waiting.reply)
+        for reply in waiting.inherited { self.answer(answer, reply) }
     }
 
     private func answer(_ answer: PushAnswer, _ reply: ReplyAddress) { effects.append(.answer(answer, reply)) }

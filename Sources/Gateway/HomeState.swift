@@ -101,6 +101,11 @@ extension RegistrationState {
     var endedAt: Moment { record.revokedAt ?? record.createdAt }
 }
 
+extension DiscardCause {
+    /// Whether a newer push took the place.
+    var isReplacement: Bool { self == .collapsed || self == .queueFull }
+}
+
 extension QueueEffect {
     /// Whether a push has ended by it.
     var isEnd: Bool {

@@ -13,7 +13,7 @@ struct HomeBench {
     let registration: RegistrationState
     var now = Sample.now
     private(set) var link: SessionLink?
-    private var places = 0
+    private(set) var places = 0
     private var connections: UInt64 = 0
 
     static let app = App(bundle: "com.example.app", team: "DEMOTEAM01", broadcast: false)
@@ -23,10 +23,10 @@ struct HomeBench {
     static let deviceID = DeviceID(UInt64(bucket) << 48 | 1)
     static let token = Sample.token(1, bucket: bucket)
 
-    init(change: (inout Config) -> Void = { _ in }) {
+    init(afterPush: UInt64 = 0, change: (inout Config) -> Void = { _ in }) {
         var config = Config()
         change(&config)
-        let numbers = Numbers(afterPush: 0, afterRegistration: 100, loop: 0, of: 1)
+        let numbers = Numbers(afterPush: afterPush, afterRegistration: 100, loop: 0, of: 1)
         home = Home(config: config, metrics: metrics, numbers: numbers)
         home.restore(Sample.device(Self.deviceID.value))
         home.restore(Self.record(1), topic: Self.topic)
@@ -64,7 +64,7 @@ struct HomeBench {
 
     // MARK: Events
 
-    /// Offers a push; its place in the connection counts up from 1, as its number does if it is the only source.
+    /// Offers a push; its place in the connection counts up from 1.
     mutating func offer(
         to token: DeviceToken = token,
         topic: Topic = topic,

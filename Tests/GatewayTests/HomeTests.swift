@@ -159,14 +159,28 @@ import Testing
         #expect(bench.changes() == ["discard 2", "append 3"])
     }
 
-    @Test func `a push that another takes the place of is answered at once`() throws {
+    @Test func `a push that another takes the place of is answered with it`() throws {
+        var bench = HomeBench()
+        for _ in 1...3 { try bench.offer(collapseID: "score") }
+        #expect(bench.answers() == [])
+        #expect(bench.commit() == ["append 1", "discard 1", "append 2", "discard 2", "append 3"])
+        #expect(bench.answers() == ["answer 3 200", "answer 2 200", "answer 1 200"])
+        #expect(bench.metrics.held.value == 1)
+    }
+
+    @Test func `a push that gave its place to one that is lost is refused with it`() throws {
+        var bench = HomeBench { $0.queueLimit = 1 }
+        for _ in 1...2 { try bench.offer() }
+        bench.commit(failure)
+        #expect(bench.answers() == ["answer 2 503 ServiceUnavailable", "answer 1 503 ServiceUnavailable"])
+        #expect(bench.metrics.held.value == 0)
+    }
+
+    @Test func `a push that gives its place to one for once is answered at once`() throws {
         var bench = HomeBench()
         try bench.offer(collapseID: "score")
-        try bench.offer(collapseID: "score")
-        #expect(bench.answers() == ["answer 1 200"])
-        #expect(bench.commit() == ["append 1", "discard 1", "append 2"])
-        #expect(bench.answers() == ["answer 2 200"])
-        #expect(bench.metrics.held.value == 1)
+        try bench.offer(collapseID: "score", [.expiration: "0"])
+        #expect(bench.answers() == ["answer 2 200", "answer 1 200"])
     }
 
     @Test func `a push for an ignored topic is answered, logged and not written`() throws {
