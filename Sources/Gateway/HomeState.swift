@@ -20,6 +20,9 @@ final class SessionLink {
 /// One registration at home.
 final class RegistrationState {
     var record: Registration
+    let number: UInt64
+    /// The token as it stands in every notification.
+    let tokenBytes: [UInt8]
     /// nil once its app was removed.
     let topic: Topic?
     /// Strong both ways: a device made for one registration has no other owner. `revoke` cuts the circle.
@@ -30,6 +33,8 @@ final class RegistrationState {
 
     init(_ record: Registration, topic: Topic?, owner: DeviceState) {
         self.record = record
+        number = record.number
+        tokenBytes = record.token.bytes
         self.topic = topic
         self.owner = owner
     }
@@ -38,7 +43,11 @@ final class RegistrationState {
 /// One device at home: its queue, its session, its registrations that have not ended. Registrations made without a
 /// device have one each.
 final class DeviceState {
-    var record: Device?
+    var record: Device? {
+        didSet { baseToken = record?.baseToken.bytes ?? [] }
+    }
+    /// The base token as it stands in every notification; empty without a device.
+    private(set) var baseToken: [UInt8]
     var queue: DeviceQueue
     var registrations: [RegistrationState] = []
     var session: SessionLink?
@@ -47,11 +56,12 @@ final class DeviceState {
 
     init(record: Device?, policy: QueuePolicy) {
         self.record = record
+        baseToken = record?.baseToken.bytes ?? []
         queue = DeviceQueue(policy: policy)
     }
 
     func registration(numbered number: UInt64) -> RegistrationState? {
-        registrations.first { $0.record.number == number }
+        registrations.first { $0.number == number }
     }
 
     /// Remembers the nonce of a Connect; false if it was used before, or too many are remembered.

@@ -66,7 +66,7 @@ extension Loop {
         guard let range = (try? PushRequest.messageID(head, request.bytes.span)) ?? nil else {
             return random.messageID()
         }
-        return copy(request.bytes.span.extracting(range))
+        return Array(request.bytes[range])
     }
 
     // MARK: Effects of the home

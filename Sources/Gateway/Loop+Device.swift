@@ -183,7 +183,7 @@ extension Loop {
             return
         }
         var frame = Notify(
-            token: registration.record.token.bytes,
+            token: registration.tokenBytes,
             topicHash: topic.hash,
             payload: push.payload,
             messageID: push.messageID,
@@ -191,7 +191,7 @@ extension Loop {
             timestamp: UInt64(max(push.acceptedAt.nanoseconds, 0)),
             storageFlags: flag.rawValue,
             priority: push.priority.rawValue,
-            baseToken: registration.owner.record?.baseToken.bytes ?? []
+            baseToken: registration.owner.baseToken
         )
         if connection.isExtended {
             frame.topicName = topic.name

@@ -88,7 +88,7 @@ extension Loop {
         guard let token = DeviceToken(hex: bytes.extracting(digits)) else { throw .badDeviceToken }
         if let forced = shared.answers.next() { throw forced }
 
-        let apnsID = messageID.map { copy(bytes.extracting($0)) } ?? random.messageID()
+        let apnsID = messageID.map { Array(request.bytes[$0]) } ?? random.messageID()
         let uniqueID = random.uniqueID()
         let shown = shared.config.environment == .development ? uuidText(uniqueID) : []
         let waiting = ProviderConnection.Waiting(
@@ -104,8 +104,8 @@ extension Loop {
             request: parsed,
             apnsID: apnsID,
             uniqueID: uniqueID,
-            collapseID: parsed.collapseID.map { copy(bytes.extracting($0)) } ?? [],
-            payload: copy(bytes.extracting(request.body)),
+            collapseID: parsed.collapseID.map { Array(request.bytes[$0]) } ?? [],
+            payload: Array(request.bytes[request.body]),
             reply: ReplyAddress(loop: index, connection: connection.token, place: connection.wait(waiting))
         )
     }

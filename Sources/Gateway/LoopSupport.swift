@@ -89,11 +89,11 @@ func uuidText(_ bytes: [UInt8], uppercase: Bool = false) -> [UInt8] {
     var text: [UInt8] = []
     text.reserveCapacity(36)
     let letter = uppercase ? UInt8(ascii: "A") : UInt8(ascii: "a")
+    func add(_ digit: UInt8) { text.append(digit < 10 ? UInt8(ascii: "0") + digit : letter + digit - 10) }
     for (index, byte) in bytes.enumerated() {
         if index == 4 || index == 6 || index == 8 || index == 10 { text.append(UInt8(ascii: "-")) }
-        for digit in [byte >> 4, byte & 15] {
-            text.append(digit < 10 ? UInt8(ascii: "0") + digit : letter + digit - 10)
-        }
+        add(byte >> 4)
+        add(byte & 15)
     }
     return text
 }

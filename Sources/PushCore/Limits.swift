@@ -37,7 +37,7 @@ package enum Limits {
     package static let pauseAfterAck = Interval.milliseconds(30)
     /// How long a push for a live device waits for its acknowledgement before it is written: long enough that most
     /// need no write, short beside the delay a provider notices.
-    package static let writeDelay = Interval.milliseconds(10)
+    package static let writeDelay = Interval.milliseconds(50)
     /// Topics one device may register.
     package static let registrationsPerDevice = 1000
     /// Hashes one Filter may name; a Mac lists over 200.
