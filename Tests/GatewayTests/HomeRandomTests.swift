@@ -53,7 +53,7 @@ private struct HomeRun {
         switch Int.random(in: 0..<100, using: &random) {
         case 0..<40: try offer()
         case 40..<60: acknowledge()
-        case 60..<70: bench.pass(random.pick([.milliseconds(10), .seconds(61)]))
+        case 60..<70: bench.pass(random.pick([Limits.writeDelay, .seconds(61)]))
         case 70..<75: try bench.connect(awake: random.once(in: 2))
         case 75..<79: bench.disconnect()
         case 79..<92: commit()
@@ -67,7 +67,7 @@ private struct HomeRun {
 
     /// Everything that waits for the store comes through.
     mutating func settle() {
-        bench.pass(.milliseconds(10))
+        bench.pass(Limits.writeDelay)
         look()
         take()
         while !batches.isEmpty {

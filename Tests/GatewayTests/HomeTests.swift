@@ -89,8 +89,8 @@ import Testing
     @Test func `a push for a live device is written when no acknowledgement comes soon`() throws {
         var bench = try HomeBench.live()
         try bench.offer()
-        #expect(bench.home.nextDelayed == bench.now + .milliseconds(10))
-        bench.pass(.milliseconds(9))
+        #expect(bench.home.nextDelayed == bench.now + Limits.writeDelay)
+        bench.pass(Limits.writeDelay + .milliseconds(-1))
         #expect(bench.changes() == [])
         bench.pass(.milliseconds(1))
         #expect(bench.home.nextDelayed == nil)
@@ -101,7 +101,7 @@ import Testing
     @Test func `an acknowledgement after the write lets the store forget and answers once`() throws {
         var bench = try HomeBench.live()
         try bench.offer()
-        bench.pass(.milliseconds(10))
+        bench.pass(.milliseconds(1))
         let (_, pushes) = bench.home.takeChanges()
         bench.acknowledge(1)
         #expect(bench.answers() == ["answer 1 200"])
@@ -113,7 +113,7 @@ import Testing
     @Test func `an acknowledgement between writing down and handing over still lets the store forget`() throws {
         var bench = try HomeBench.live()
         try bench.offer()
-        bench.pass(.milliseconds(10))
+        bench.pass(Limits.writeDelay)
         bench.acknowledge(1)
         #expect(bench.changes() == ["append 1", "discard 1"])
     }
@@ -131,7 +131,7 @@ import Testing
     @Test func `a push that was acknowledged does not mind that it could not be written`() throws {
         var bench = try HomeBench.live()
         try bench.offer()
-        bench.pass(.milliseconds(10))
+        bench.pass(Limits.writeDelay)
         let (_, pushes) = bench.home.takeChanges()
         bench.acknowledge(1)
         bench.home.committed(pushes, failure, at: bench.now)
@@ -142,7 +142,7 @@ import Testing
     @Test func `a push that is taken back gives its place in the window to the next`() throws {
         var bench = try HomeBench.live { $0.deliveryWindow = 1 }
         try bench.offer()
-        bench.pass(.milliseconds(10))
+        bench.pass(Limits.writeDelay)
         try bench.offer()
         _ = bench.effects()
         bench.commit(failure)
@@ -153,7 +153,7 @@ import Testing
         var bench = try HomeBench.live { $0.deliveryWindow = 1 }
         try bench.offer()
         try bench.offer(collapseID: "score")
-        bench.pass(.milliseconds(10))
+        bench.pass(Limits.writeDelay)
         bench.commit()
         try bench.offer(collapseID: "score")
         #expect(bench.changes() == ["discard 2", "append 3"])
