@@ -10,6 +10,10 @@ let checked: [SwiftSetting] = [
     .treatAllWarnings(as: .error),
 ]
 
+/// What runs for each push. Debug builds, and with them all tests, check exclusive access at run time; in release the
+/// checks cost 3 % of a push (docs/decisions/0010-exclusivity-checks.md).
+let hot: [SwiftSetting] = [.unsafeFlags(["-enforce-exclusivity=unchecked"], .when(configuration: .release))]
+
 /// Targets that hold no pointer: the compiler rejects any unsafe expression in them.
 let pure: [SwiftSetting] = checked + [.strictMemorySafety()]
 
@@ -27,13 +31,13 @@ let package = Package(
         .target(name: "CSimdJSON", linkerSettings: [.linkedLibrary("simdjson")]),
 
         // The domain and the codecs: values, no I/O, no clock.
-        .target(name: "PushCore", swiftSettings: pure),
-        .target(name: "Wire", swiftSettings: pure),
+        .target(name: "PushCore", swiftSettings: pure + hot),
+        .target(name: "Wire", swiftSettings: pure + hot),
 
         // One library each.
-        .target(name: "Reactor", dependencies: ["CLinux"], swiftSettings: checked),
-        .target(name: "TLS", dependencies: ["COpenSSL"], swiftSettings: checked),
-        .target(name: "HTTP2", dependencies: ["CNGHTTP2"], swiftSettings: checked),
+        .target(name: "Reactor", dependencies: ["CLinux"], swiftSettings: checked + hot),
+        .target(name: "TLS", dependencies: ["COpenSSL"], swiftSettings: checked + hot),
+        .target(name: "HTTP2", dependencies: ["CNGHTTP2"], swiftSettings: checked + hot),
         .target(name: "JSON", dependencies: ["CSimdJSON"], swiftSettings: checked),
         .target(name: "Storage", dependencies: ["CSQLite", "PushCore", "Reactor"], swiftSettings: checked),
         .target(name: "Admin", dependencies: ["CMicroHTTPD"], swiftSettings: checked),
@@ -42,7 +46,7 @@ let package = Package(
         .target(
             name: "Gateway",
             dependencies: ["PushCore", "Wire", "Reactor", "TLS", "HTTP2", "JSON", "Storage", "Admin"],
-            swiftSettings: pure
+            swiftSettings: pure + hot
         ),
         .target(name: "Client", dependencies: ["CCurl", "Wire", "TLS", "Reactor", "JSON"], swiftSettings: checked),
         .executableTarget(

@@ -16,7 +16,7 @@ extension Loop {
             shared.metrics.answered(nil)
             answer.reset(status: 200)
             answer.add("apns-id", waiting.apnsID.span)
-            if !waiting.uniqueID.isEmpty { answer.add("apns-unique-id", waiting.uniqueID.span) }
+            if shared.config.environment == .development { addUniqueID(waiting.uniqueID) }
             connection.http.respond(to: waiting.request, answer)
             connection.http.release(waiting.request)
         case .refused(let rejection):
@@ -25,6 +25,13 @@ extension Loop {
             respond(waiting.request, Refusal(rejection, waiting.apnsID, since: since), connection)
         }
         markDirty(connection)
+    }
+
+    private func addUniqueID(_ uniqueID: [UInt8]) {
+        idText.removeAll(keepingCapacity: true)
+        appendUUID(uniqueID, to: &idText)
+        let text = idText
+        answer.add("apns-unique-id", text.span)
     }
 
     /// Refuses a request that never left this loop.
@@ -145,8 +152,8 @@ extension Loop {
         connection.isDirty = false
         swap(&buffers.plain, &connection.output)
         write(connection.stream, connection.token)
-        // The session owns no buffer between turns.
-        connection.output = []
+        // The session owns no buffer between turns: it goes back to the loop.
+        buffers.giveBack(&connection.output)
         connection.updateRoom()
         rearm(connection)
     }

@@ -7,9 +7,10 @@ extension Loop {
     func obey(_ message: DeviceMessage, _ connection: DeviceConnection, _ device: DeviceState, _ link: SessionLink) {
         switch message {
         case .notifyAck(let ack):
+            // Its end moves no deadline nearer, and there is one for each push: no `rearm`.
             guard let id = ack.id else { return }
             home.acknowledge(device, id, status: ack.status, at: now)
-            carryOutEffects()
+            return carryOutEffects()
         case .filter(let filter): obey(filter, connection, device)
         case .tokenRequest(let request): obey(request, connection, device)
         case .keepAlive(let minutes):

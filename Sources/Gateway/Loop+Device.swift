@@ -182,6 +182,7 @@ extension Loop {
         guard case .device(let connection) = connections[link.connection], let topic = registration.topic else {
             return
         }
+        if connection.output.isEmpty, !connection.isDirty { connection.output = buffers.borrow() }
         var frame = Notify(
             token: registration.tokenBytes,
             topicHash: topic.hash,

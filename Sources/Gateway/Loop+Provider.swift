@@ -90,11 +90,10 @@ extension Loop {
 
         let apnsID = messageID.map { Array(request.bytes[$0]) } ?? random.messageID()
         let uniqueID = random.uniqueID()
-        let shown = shared.config.environment == .development ? uuidText(uniqueID) : []
         let waiting = ProviderConnection.Waiting(
             request: request,
             apnsID: apnsID,
-            uniqueID: shown,
+            uniqueID: uniqueID,
             type: parsed.type,
             receivedAt: now
         )
@@ -151,14 +150,14 @@ extension Loop {
     ) throws(Rejection) -> Topic {
         let name = bytes.extracting(try PushRequest.topic(head, bytes))
         let topic: Topic
-        if let last = connection.lastTopic, catalog.topicsByName[last.name] === last, equals(name, last.bytes) {
+        if let (last, version) = connection.lastTopic, version == catalog.version, equals(name, last.bytes) {
             topic = last
         } else {
             guard let found = catalog.topicsByName[String(decoding: copy(name), as: UTF8.self)] else {
                 throw .topicDisallowed
             }
             topic = found
-            connection.lastTopic = found
+            connection.lastTopic = (found, catalog.version)
         }
         let listed = verified.key.topics
         guard topic.team == verified.claims.team, listed.isEmpty || listed.contains(topic.name) else {

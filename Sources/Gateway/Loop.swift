@@ -35,6 +35,8 @@ final class Loop {
     let answer = HTTP2Answer()
     let fields = HTTP2Fields(RequestField.allCases.map(\.name))
     let bodies = AnswerBodies()
+    /// An id as text, between being written and being copied into an answer.
+    var idText: [UInt8] = []
     var requests: [HTTP2Request] = []
     var random: RandomIDs
     var now: Moment

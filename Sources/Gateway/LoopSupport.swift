@@ -76,8 +76,14 @@ struct RandomIDs {
 
     /// Sixteen bytes.
     mutating func uniqueID() -> [UInt8] {
-        let (high, low) = (next(), next())
-        return (0..<16).map { UInt8(truncatingIfNeeded: ($0 < 8 ? high : low) >> UInt64(56 - 8 * ($0 & 7))) }
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(16)
+        for word in [next(), next()] {
+            for shift in stride(from: UInt64(56), through: 0, by: -8) {
+                bytes.append(UInt8(truncatingIfNeeded: word >> shift))
+            }
+        }
+        return bytes
     }
 
     /// An `apns-id` of our own: uppercase, as the service makes them.
@@ -88,6 +94,12 @@ struct RandomIDs {
 func uuidText(_ bytes: [UInt8], uppercase: Bool = false) -> [UInt8] {
     var text: [UInt8] = []
     text.reserveCapacity(36)
+    appendUUID(bytes, to: &text, uppercase: uppercase)
+    return text
+}
+
+/// The same into an array that is used again.
+func appendUUID(_ bytes: [UInt8], to text: inout [UInt8], uppercase: Bool = false) {
     let letter = uppercase ? UInt8(ascii: "A") : UInt8(ascii: "a")
     func add(_ digit: UInt8) { text.append(digit < 10 ? UInt8(ascii: "0") + digit : letter + digit - 10) }
     for (index, byte) in bytes.enumerated() {
@@ -95,7 +107,6 @@ func uuidText(_ bytes: [UInt8], uppercase: Bool = false) -> [UInt8] {
         add(byte >> 4)
         add(byte & 15)
     }
-    return text
 }
 
 /// The test hook that answers the next pushes with a reason of the tester's choice.

@@ -8,7 +8,7 @@ final class ProviderConnection {
     struct Waiting {
         let request: HTTP2Request
         let apnsID: [UInt8]
-        /// What `apns-unique-id` says if it is accepted; empty in production.
+        /// Sixteen bytes.
         let uniqueID: [UInt8]
         let type: PushType?
         let receivedAt: Moment
@@ -34,7 +34,8 @@ final class ProviderConnection {
     /// What the first verified token bound the connection to.
     var team: String?
     var updates: ProviderTokenUpdates
-    var lastTopic: Topic?
+    /// The last topic that was found, and in which catalog.
+    var lastTopic: (topic: Topic, catalogVersion: Int)?
     /// It came in by the channel management port, where no push path exists.
     var isForChannels = false
     /// A drain has said goodbye; no new request is taken.

@@ -9,6 +9,17 @@ final class LoopBuffers {
     let transport = TLSTransport()
     /// Plain bytes a connection is about to send; empty between two connections.
     var plain: [UInt8] = []
+    /// Empty buffers with room in them, for sessions that have something to say this turn.
+    private var spare: [[UInt8]] = []
+    private static let spareLimit = 256
+
+    func borrow() -> [UInt8] { spare.popLast() ?? [] }
+
+    func giveBack(_ buffer: inout [UInt8]) {
+        buffer.removeAll(keepingCapacity: true)
+        if spare.count < Self.spareLimit, buffer.capacity > 0 { spare.append(buffer) }
+        buffer = []
+    }
 }
 
 /// One socket with TLS on it. It keeps what the socket did not take, and knows how to end with FIN.
