@@ -99,13 +99,13 @@ final class Home {
         if push.isOnce { answer(.accepted, reply) }
         accepting = push.number
         defer { accepting = nil }
-        // One whose place it takes must not leave the store before it has come to it.
-        let mayWait = device.session != nil && !queueEffects.contains(where: \.isEnd)
+        // Not if it stays in storage, nor if it takes another's place: that one must not leave the store before it came.
+        let mayWait = queueEffects.isEmpty
         pump(device, at: now)
         if verdict == .accepted { makeDurable(push, mayWait: mayWait, at: now) }
     }
 
-    /// A push for a live device waits a little for its acknowledgement, which makes the write needless.
+    /// A push on its way to a device waits a little for its acknowledgement, which makes the write needless.
     private func makeDurable(_ push: Push, mayWait: Bool, at now: Moment) {
         guard unanswered[push.number] != nil else { return }
         if mayWait {

@@ -116,16 +116,6 @@ extension DiscardCause {
     var isReplacement: Bool { self == .collapsed || self == .queueFull }
 }
 
-extension QueueEffect {
-    /// Whether a push has ended by it.
-    var isEnd: Bool {
-        switch self {
-        case .delivered, .discarded: true
-        case .send, .resend, .stored, .revoked, .closeSession: false
-        }
-    }
-}
-
 /// What a home asks its loop to do, in order.
 enum HomeEffect {
     case answer(PushAnswer, ReplyAddress)

@@ -98,10 +98,18 @@ import Testing
         #expect(bench.answers() == ["answer 1 200"])
     }
 
+    @Test func `a push that a live device will not get now is written at once`() throws {
+        var bench = HomeBench()
+        try bench.connect(awake: false)
+        try bench.offer([.priority: "5"])
+        #expect(bench.commit() == ["append 1"])
+        #expect(bench.answers() == ["answer 1 200"])
+    }
+
     @Test func `an acknowledgement after the write lets the store forget and answers once`() throws {
         var bench = try HomeBench.live()
         try bench.offer()
-        bench.pass(.milliseconds(1))
+        bench.pass(Limits.writeDelay)
         let (_, pushes) = bench.home.takeChanges()
         bench.acknowledge(1)
         #expect(bench.answers() == ["answer 1 200"])
