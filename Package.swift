@@ -74,7 +74,7 @@ let package = Package(
         .testTarget(name: "StorageTests", dependencies: ["Storage", "PushCore", "Reactor"], swiftSettings: checked),
         .testTarget(
             name: "GatewayTests",
-            dependencies: ["Gateway", "PushCore", "Storage", "TLS", "TestSupport", "Wire"],
+            dependencies: ["Gateway", "PushCore", "Reactor", "Storage", "TLS", "TestSupport", "Wire"],
             swiftSettings: checked
         ),
         .testTarget(

@@ -10,6 +10,8 @@ final class Home {
     private struct Unanswered {
         let push: Push
         let reply: ReplyAddress
+        /// Those of pushes whose place it took before they were durable: they are safe when it is.
+        var inherited: [ReplyAddress] = []
         let device: DeviceState
         /// Whether the store has been asked to keep it.
         var isSubmitted = false
@@ -35,6 +37,8 @@ final class Home {
     var queueEffects: [QueueEffect] = []
 
     private var unanswered: [UInt64: Unanswered] = [:]
+    /// The push that is being accepted: what it replaces ends meanwhile.
+    private var accepting: UInt64?
     /// Pushes for live devices, to be written unless they are acknowledged first; in order of their time. By number, so
     /// that one that has ended is freed at once: its memory is still warm for the next.
     private var delayed: [(due: Moment, number: UInt64)] = []
@@ -95,13 +99,15 @@ final class Home {
         }
         record(push, Outcome(.received), device, at: now)
         if push.isOnce { answer(.accepted, reply) }
-        // One whose place it takes must not leave the store before it has come to it.
-        let mayWait = device.session != nil && !queueEffects.contains(where: \.isEnd)
+        accepting = push.number
+        defer { accepting = nil }
+        // Not if it stays in storage, nor if it takes another's place: that one must not leave the store before it came.
+        let mayWait = queueEffects.isEmpty
         pump(device, at: now)
         if verdict == .accepted { makeDurable(push, mayWait: mayWait, at: now) }
     }
 
-    /// A push for a live device waits a little for its acknowledgement, which makes the write needless.
+    /// A push on its way to a device waits a little for its acknowledgement, which makes the write needless.
     private func makeDurable(_ push: Push, mayWait: Bool, at now: Moment) {
         guard unanswered[push.number] != nil else { return }
         if mayWait {
@@ -152,11 +158,8 @@ final class Home {
     func committed(_ pushes: [Push], _ error: StoreError?, at now: Moment) {
         for push in pushes {
             guard let waiting = unanswered.removeValue(forKey: push.number) else { continue }
-            if error == nil {
-                answer(.accepted, waiting.reply)
-                continue
-            }
-            answer(.refused(.serviceUnavailable), waiting.reply)
+            answer(error == nil ? .accepted : .refused(.serviceUnavailable), waiting)
+            if error == nil { continue }
             guard waiting.device.queue.withdraw(push) else { continue }
             metrics.held.add(-1)
             // Its place in the window is free.
@@ -201,7 +204,7 @@ final class Home {
         case .discarded(let push, let cause, let fromStorage):
             metrics.discarded(cause)
             record(push, Outcome(cause, fromStorage: fromStorage), device, at: now)
-            finish(push)
+            finish(push, cause)
         case .revoked(let number):
             if let registration = device.registration(numbered: number) { revoke(registration, at: now) }
         case .closeSession:
@@ -217,14 +220,24 @@ final class Home {
     }
 
     /// The push has ended: it is answered if it was not, and the store forgets it if it ever knew it.
-    private func finish(_ push: Push) {
+    private func finish(_ push: Push, _ cause: DiscardCause? = nil) {
         metrics.held.add(-1)
         if push.isOnce { return }
         guard let waiting = unanswered.removeValue(forKey: push.number) else {
             return changes.append(.discard(push.number))
         }
-        answer(.accepted, waiting.reply)
         if waiting.isSubmitted { changes.append(.discard(push.number)) }
+        // Replaced by one that may yet be lost: 200 would promise what only that one can keep.
+        if cause?.isReplacement == true, let accepting, unanswered[accepting] != nil {
+            unanswered[accepting]?.inherited += [waiting.reply] + waiting.inherited
+        } else {
+            answer(.accepted, waiting)
+        }
+    }
+
+    private func answer(_ answer: PushAnswer, _ waiting: Unanswered) {
+        self.answer(answer, waiting.reply)
+        for reply in waiting.inherited { self.answer(answer, reply) }
     }
 
     private func answer(_ answer: PushAnswer, _ reply: ReplyAddress) { effects.append(.answer(answer, reply)) }

@@ -111,14 +111,9 @@ extension RegistrationState {
     var endedAt: Moment { record.revokedAt ?? record.createdAt }
 }
 
-extension QueueEffect {
-    /// Whether a push has ended by it.
-    var isEnd: Bool {
-        switch self {
-        case .delivered, .discarded: true
-        case .send, .resend, .stored, .revoked, .closeSession: false
-        }
-    }
+extension DiscardCause {
+    /// Whether a newer push took the place.
+    var isReplacement: Bool { self == .collapsed || self == .queueFull }
 }
 
 /// What a home asks its loop to do, in order.

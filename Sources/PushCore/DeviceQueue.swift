@@ -170,12 +170,18 @@ package struct DeviceQueue: Sendable {
     /// Sends what may be sent now: priority first, then age, while the window and `room` bytes allow.
     package mutating func pump(at now: Moment, room: inout Int, into effects: inout [QueueEffect]) {
         guard hasSession, waitingCount > 0 else { return }
-        for rank in 0..<3 {
-            // When one finds no room, nothing behind it may overtake it.
-            guard pump(rank, at: now, room: &room, into: &effects) else { break }
-        }
+        pumpAll(at: now, room: &room, into: &effects)
         guard onceCount > 0 else { return }
         for lane in lanes.indices { discardWaiting(.expired, lane, into: &effects, where: \.push.isOnce) }
+        // What stood behind them may have found room.
+        pumpAll(at: now, room: &room, into: &effects)
+    }
+
+    private mutating func pumpAll(at now: Moment, room: inout Int, into effects: inout [QueueEffect]) {
+        for rank in 0..<3 {
+            // When one finds no room, nothing behind it may overtake it.
+            guard pump(rank, at: now, room: &room, into: &effects) else { return }
+        }
     }
 
     /// Sends what may be sent of one priority. False if window or room is used up.

@@ -55,7 +55,9 @@ package struct DeviceID: Hashable, Sendable, CustomStringConvertible {
     package init(_ value: UInt64) { self.value = value }
 
     package init?(hex: String) {
-        guard hex.utf8.count == 16, let value = UInt64(hex, radix: 16) else { return nil }
+        // The standard library would take a sign for a digit.
+        guard hex.utf8.count == 16, hex.utf8.allSatisfy({ hexValue($0) != nil }), let value = UInt64(hex, radix: 16)
+        else { return nil }
         self.value = value
     }
 

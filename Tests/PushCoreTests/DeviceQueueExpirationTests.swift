@@ -84,6 +84,15 @@ import Testing
         #expect(bench.asked() == ["expired 1"])
     }
 
+    @Test func `a push for once that finds no room does not keep back what stands behind it`() {
+        var bench = QueueBench.live()
+        bench.room = 0
+        bench.add(Sample.push(1, priority: .powerAware))
+        bench.room = Limits.frameOverhead + 50
+        bench.add(Sample.push(2, expires: Sample.now, payload: [UInt8](repeating: 32, count: 100)))
+        #expect(bench.asked() == ["expired 2", "send 1"])
+    }
+
     @Test func `a push for once does not overtake what waits for room`() {
         var bench = QueueBench.live()
         bench.room = Limits.frameOverhead + 50

@@ -68,6 +68,7 @@ private struct RandomRun {
         bench.connect()
         settle()
         while let next = witness.flights.first {
+            bench.room = Limits.unsentBytes
             bench.acknowledge(UInt32(next))
             settle()
         }
