@@ -77,7 +77,6 @@ PATHS = [
 ]  # fmt: skip
 
 
-@pytest.mark.sanitizer
 @pytest.mark.parametrize("method, path", PATHS)
 def test_401_before_anything_else(world, method, path):
     for headers in ({}, {"Authorization": "Bearer x"}, {"Authorization": "Basic eDp5"}, {"Authorization": "Bearer"}):
@@ -161,7 +160,6 @@ def test_every_item_has_its_fields(world, name):
                 assert value is None or TIME.fullmatch(value), f"{field}: {value}"
 
 
-@pytest.mark.sanitizer
 @pytest.mark.parametrize("name", FIELDS)
 @pytest.mark.parametrize("limit", [1, 2, 3])
 def test_pages_are_the_whole_list_in_its_order(world, name, limit):
