@@ -59,7 +59,8 @@ let package = Package(
             swiftSettings: checked
         ),
 
-        .testTarget(name: "PushCoreTests", dependencies: ["PushCore"], swiftSettings: checked),
+        .target(name: "TestSupport", dependencies: ["PushCore"], path: "Tests/TestSupport", swiftSettings: checked),
+        .testTarget(name: "PushCoreTests", dependencies: ["PushCore", "TestSupport"], swiftSettings: checked),
         .testTarget(name: "WireTests", dependencies: ["Wire"], swiftSettings: checked),
         .testTarget(name: "ReactorTests", dependencies: ["Reactor"], swiftSettings: checked),
         .testTarget(name: "TLSTests", dependencies: ["TLS"], swiftSettings: checked),
@@ -67,10 +68,14 @@ let package = Package(
         .testTarget(name: "AdminTests", dependencies: ["Admin", "Client", "Reactor"], swiftSettings: checked),
         .testTarget(name: "JSONTests", dependencies: ["JSON"], swiftSettings: checked),
         .testTarget(name: "StorageTests", dependencies: ["Storage", "PushCore", "Reactor"], swiftSettings: checked),
-        .testTarget(name: "GatewayTests", dependencies: ["Gateway", "PushCore"], swiftSettings: checked),
+        .testTarget(
+            name: "GatewayTests",
+            dependencies: ["Gateway", "PushCore", "Storage", "TLS", "TestSupport", "Wire"],
+            swiftSettings: checked
+        ),
         .testTarget(
             name: "CommandTests",
-            dependencies: ["carillon", "Gateway", "JSON", "TLS"],
+            dependencies: ["carillon", "Client", "Gateway", "JSON", "TLS"],
             swiftSettings: checked
         ),
         .testTarget(name: "ClientTests", dependencies: ["Client", "Wire", "TLS"], swiftSettings: checked),

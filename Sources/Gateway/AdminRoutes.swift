@@ -3,7 +3,7 @@ import JSON
 import PushCore
 import TLS
 
-/// The admin API: paths and methods to what `Control` does (design.md 1.5).
+/// The admin API: paths and methods to what `Control` does (docs/operations.md).
 struct AdminRoutes: Sendable {
     let control: Control
     let token: [UInt8]

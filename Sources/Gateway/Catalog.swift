@@ -69,7 +69,7 @@ final class Catalog: Sendable {
     }
 }
 
-/// SHA-1 of a topic's name: what stands for it on the device wire (spec/device-protocol.md 4.3).
+/// SHA-1 of a topic's name: what stands for it on the device wire (docs/device-protocol.md).
 func topicHash(_ name: String) -> TopicHash {
     let bytes = Array(name.utf8)
     guard let hash = TopicHash(Digest.sha1(bytes.span)) else { preconditionFailure("a SHA-1 digest has 20 bytes") }

@@ -158,7 +158,8 @@ extension Config {
 
 /// Whether the host names this machine only.
 package func isLoopback(_ host: String) -> Bool {
-    ["localhost", "::1", "[::1]"].contains(host) || host.hasPrefix("127.")
+    let isAddress = host.allSatisfy { $0 == "." || $0.isASCII && $0.isNumber }
+    return ["localhost", "::1", "[::1]"].contains(host) || host.hasPrefix("127.") && isAddress
 }
 
 private func unknown(_ name: String, among names: [String]) -> String {

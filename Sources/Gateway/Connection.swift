@@ -6,10 +6,45 @@ enum Connection {
     case provider(ProviderConnection)
     case device(DeviceConnection)
 
+    var peer: PeerAddress {
+        switch self {
+        case .provider(let connection): connection.peer
+        case .device(let connection): connection.peer
+        }
+    }
+
     var stream: SecureStream {
         switch self {
         case .provider(let connection): connection.stream
         case .device(let connection): connection.stream
+        }
+    }
+}
+
+/// How many connections each address has, over all loops; asked when one opens and when one closes.
+final class AddressCounts: Sendable {
+    private let counts = Locked<[PeerAddress: Int]>([:])
+    private let limit: Int
+
+    /// `limit` of 0 is no limit.
+    init(limit: Int) { self.limit = limit }
+
+    /// Counts a new connection, unless its address has as many as it may.
+    func admit(_ address: PeerAddress) -> Bool {
+        guard limit > 0 else { return true }
+        return counts.withLock { counts in
+            let count = counts[address, default: 0]
+            guard count < limit else { return false }
+            counts[address] = count + 1
+            return true
+        }
+    }
+
+    func left(_ address: PeerAddress) {
+        guard limit > 0 else { return }
+        counts.withLock { counts in
+            let count = counts[address, default: 0]
+            counts[address] = count > 1 ? count - 1 : nil
         }
     }
 }

@@ -135,7 +135,7 @@ final class Control: Sendable {
         }
     }
 
-    /// Says goodbye to everyone (design.md 2.11). Returns when all is answered or time is up.
+    /// Says goodbye to everyone (docs/operations.md, "Drain"). Returns when all is answered or time is up.
     func drain() {
         isDraining.set(1)
         shared.log.info("drain begins")

@@ -27,7 +27,7 @@ final class DeviceConnection {
     var idleLimit: Interval
     /// What its last Filter says, also about topics it has no registration for yet.
     var filter: [TopicHash: TopicMode] = [:]
-    /// A registration of this device is being made durable: its next command waits (spec/device-protocol.md 9.5).
+    /// A registration of this device is being made durable: its next command waits (docs/device-protocol.md).
     var isWaitingForStore = false
     /// Frames to write this turn.
     var output: [UInt8] = []

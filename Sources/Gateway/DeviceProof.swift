@@ -18,7 +18,7 @@ struct DeviceProof {
     private var verdicts: [[UInt8]: DeviceCertificateVerdict] = [:]
     private let authority: Certificate
     private let config: Config
-    /// Verdicts remembered per loop: parsing a certificate costs more than the signature (spikes-b.md section 4).
+    /// Verdicts remembered per loop: parsing a certificate costs more than the signature.
     private static let verdictLimit = 100_000
 
     init(authority: Certificate, config: Config) {
@@ -62,7 +62,7 @@ struct DeviceProof {
         }
     }
 
-    /// Seventeen bytes: a tag of 0, Unix milliseconds, eight random bytes (spec/device-protocol.md 5).
+    /// Seventeen bytes: a tag of 0, Unix milliseconds, eight random bytes (docs/device-protocol.md).
     private func checkAge(of nonce: [UInt8], at now: Moment) throws(Failure) {
         guard nonce.count == 17, nonce[0] == 0 else { throw Failure(cause: .malformed) }
         let milliseconds = nonce[1...8].reduce(UInt64(0)) { $0 << 8 | UInt64($1) }

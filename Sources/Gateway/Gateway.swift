@@ -91,11 +91,12 @@ package final class Gateway {
             mailboxes: mailboxes,
             authority: identity.authority.certificate,
             answers: AnswerHook(),
-            rates: Rates(metrics)
+            rates: Rates(metrics),
+            addresses: AddressCounts(limit: config.limitsConnectionsPerAddress)
         )
         let sockets = try GatewaySockets(config, loops: count)
         let catalog = Catalog(version: 1, apps: snapshot.apps, keys: snapshot.keys)
-        workers = try startLoops(shared, snapshot, catalog, identity.contexts, sockets)
+        workers = try sockets.startLoops(shared, snapshot, catalog, identity.contexts)
         let control = Control(
             shared: shared,
             snapshot: snapshot,

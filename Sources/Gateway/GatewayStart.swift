@@ -135,23 +135,20 @@ private func parseSeed(_ bytes: [UInt8], at now: Moment) throws(StoreError) -> [
     return changes
 }
 
-/// Starts one thread per loop, each with its share of what the store kept.
-func startLoops(
-    _ shared: LoopShared,
-    _ snapshot: StoreSnapshot,
-    _ catalog: Catalog,
-    _ contexts: TLSContexts,
-    _ sockets: GatewaySockets
-) throws(StartError) -> [Worker] {
-    var workers: [Worker] = []
-    let loops = shared.mailboxes.count
-    let shares = HomeShare.split(snapshot, loops: loops)
-    for index in 0..<loops {
-        let share = shares[index]
-        let listeners = sockets.listeners[index]
-        do throws(SystemError) {
-            workers.append(
-                try Worker(name: "loop-\(index)") {
+extension GatewaySockets {
+    /// Starts one thread per loop, each with its sockets and its share of what the store kept.
+    func startLoops(
+        _ shared: LoopShared,
+        _ snapshot: StoreSnapshot,
+        _ catalog: Catalog,
+        _ contexts: TLSContexts
+    ) throws(StartError) -> [Worker] {
+        var workers: [Worker] = []
+        let shares = HomeShare.split(snapshot, loops: shared.mailboxes.count)
+        for (index, share) in shares.enumerated() {
+            let listeners = listeners[index]
+            do throws(SystemError) {
+                let worker = try Worker(name: "loop-\(index)") {
                     let home = makeHome(share, shared, catalog, index)
                     let start = LoopStart(home: home, catalog: catalog, contexts: contexts, listeners: listeners)
                     do throws(SystemError) {
@@ -160,12 +157,13 @@ func startLoops(
                         shared.log.error("event loop cannot start", LogField("error", error))
                     }
                 }
-            )
-        } catch {
-            throw StartError("cannot start an event loop: \(error)")
+                workers.append(worker)
+            } catch {
+                throw StartError("cannot start an event loop: \(error)")
+            }
         }
+        return workers
     }
-    return workers
 }
 
 /// What one loop is home to.

@@ -20,25 +20,37 @@ extension Home {
     }
 
     func restore(_ registration: Registration, topic: Topic?) {
-        let owner = registration.device.flatMap { devices[$0] } ?? DeviceState(record: nil, policy: policy)
-        add(registration, topic: topic, owner: owner)
+        add(registration, topic: topic, owner: owner(of: registration))
     }
 
     /// Takes a push that the store kept; its registration is here. Call in the order of numbers.
     func restore(_ push: Push, for registration: RegistrationState) {
-        registration.owner.queue.restore(push)
+        guard registration.record.state == .active else { return changes.append(.discard(push.number)) }
         metrics.held.add(1)
+        registration.owner.queue.restore(push, into: &queueEffects)
+        // What it replaced was replaced when it came.
+        apply(registration.owner, at: push.acceptedAt)
+    }
+
+    /// The device of a registration, or one that exists only for it.
+    private func owner(of record: Registration) -> DeviceState {
+        if let device = record.device.flatMap({ devices[$0] }) { return device }
+        let orphan = DeviceState(record: nil, policy: policy)
+        if record.state == .active { orphans.append(orphan) }
+        return orphan
     }
 
     @discardableResult
     private func add(_ record: Registration, topic: Topic?, owner: DeviceState) -> RegistrationState {
         let state = RegistrationState(record, topic: topic, owner: owner)
         registrations[record.token] = state
-        owner.registrations.append(state)
-        if record.state == .active {
-            owner.queue.addLane(registration: record.number, app: topic?.appNumber ?? -1)
-            metrics.registrations.add(1)
+        guard record.state == .active else {
+            ended.add(state)
+            return state
         }
+        owner.registrations.append(state)
+        owner.queue.addLane(registration: record.number, app: topic?.appNumber ?? -1)
+        metrics.registrations.add(1)
         return state
     }
 
@@ -87,9 +99,8 @@ extension Home {
         if let older = device.session { effects.append(.endSession(older, reason: "taken over")) }
         device.session = link
         device.lastSeenAt = link.connectedAt
-        var asked: [QueueEffect] = []
-        device.queue.openSession(isAwake: isAwake, into: &asked)
-        run(asked, device, at: link.connectedAt)
+        device.queue.openSession(isAwake: isAwake, into: &queueEffects)
+        apply(device, at: link.connectedAt)
         metrics.sessions.add(1)
         return device
     }
@@ -100,28 +111,24 @@ extension Home {
         guard device.session === link else { return }
         device.session = nil
         device.lastSeenAt = now
-        var asked: [QueueEffect] = []
-        device.queue.closeSession(into: &asked)
-        run(asked, device, at: now)
+        device.queue.closeSession(into: &queueEffects)
+        apply(device, at: now)
     }
 
     /// A Filter. Returns whether the device must be told that nothing is stored.
     func filter(_ device: DeviceState, _ modes: [TopicHash: TopicMode], at now: Moment) -> Bool {
-        var asked: [QueueEffect] = []
-        let waits = device.queue.filter(at: now, into: &asked) { number in
+        device.session?.modes = modes
+        let waits = device.queue.filter(at: now, into: &queueEffects) { number in
             guard let topic = device.registration(numbered: number)?.topic else { return .unlisted }
             return modes[topic.hash] ?? .unlisted
         }
-        run(asked, device, at: now)
         pump(device, at: now)
         return !waits
     }
 
     func acknowledge(_ device: DeviceState, _ messageID: UInt32, status: UInt8, at now: Moment) {
-        var asked: [QueueEffect] = []
-        device.queue.acknowledge(messageID, status: status, into: &asked)
-        run(asked, device, at: now)
-        if device.queue.waitingCount > 0 { pump(device, at: now) }
+        device.queue.acknowledge(messageID, status: status, into: &queueEffects)
+        pump(device, at: now)
     }
 
     func setAwake(_ device: DeviceState, _ isAwake: Bool, at now: Moment) {
@@ -131,9 +138,9 @@ extension Home {
 
     /// Time passed: resends, and low priorities whose wait is over.
     func tick(_ device: DeviceState, at now: Moment) {
-        var asked: [QueueEffect] = []
-        device.queue.resend(at: now, into: &asked)
-        run(asked, device, at: now)
+        if let session = device.session {
+            device.queue.resend(at: now, room: &session.room, into: &queueEffects)
+        }
         pump(device, at: now)
     }
 
@@ -141,7 +148,7 @@ extension Home {
 
     /// The device's active registration for the topic, if it has one.
     func registration(_ device: DeviceState, _ topic: Topic) -> RegistrationState? {
-        device.registrations.first { $0.record.topic == topic.name && $0.record.state == .active }
+        device.registrations.first { $0.record.topic == topic.name }
     }
 
     /// Makes a registration for a device. It counts once its change is durable. nil when the device has too many.
@@ -151,8 +158,7 @@ extension Home {
         _ mode: TopicMode,
         at now: Moment
     ) -> RegistrationState? {
-        let active = device.registrations.count { $0.record.state == .active }
-        guard let id = device.record?.id, active < Limits.registrationsPerDevice else { return nil }
+        guard let id = device.record?.id, device.registrations.count < Limits.registrationsPerDevice else { return nil }
         let record = Registration(
             number: numbers.nextRegistration(),
             token: makeToken(bucket: id.bucket),
@@ -170,8 +176,10 @@ extension Home {
 
     /// Adds a registration that an operator asked for.
     func adopt(_ record: Registration, topic: Topic) {
-        let owner = record.device.flatMap { devices[$0] } ?? DeviceState(record: nil, policy: policy)
-        add(record, topic: topic, owner: owner)
+        let device = owner(of: record)
+        add(record, topic: topic, owner: device)
+        // Its session may have named the topic before there was a registration.
+        if let mode = device.session?.modes[topic.hash] { device.queue.setMode(mode, of: record.number) }
         changes.append(.save(record))
     }
 
@@ -179,47 +187,40 @@ extension Home {
     func revoke(_ registration: RegistrationState, as state: Registration.State = .unregistered, at now: Moment) {
         guard registration.record.state == .active else { return }
         let device = registration.owner
-        var asked: [QueueEffect] = []
-        device.queue.revoke(registration: registration.record.number, into: &asked)
-        run(asked, device, at: now)
+        device.queue.revoke(registration: registration.record.number, into: &queueEffects)
+        apply(device, at: now)
         registration.record.state = state
         registration.record.revokedAt = now
+        device.registrations.removeAll { $0 === registration }
+        if device.record == nil { orphans.removeAll { $0 === device } }
+        ended.add(registration)
         metrics.registrations.add(-1)
         changes.append(.save(registration.record))
         if let session = device.session { effects.append(.tokenGone(session, registration)) }
+        // What it had in flight leaves places in the window.
+        pump(device, at: now)
     }
 
     /// Discards what expired, and forgets tokens that have been dead for a year.
     func sweep(at now: Moment) {
-        for device in Array(devices.values) + orphans where device.queue.heldCount > 0 {
-            var asked: [QueueEffect] = []
-            device.queue.dropExpired(at: now, into: &asked)
-            run(asked, device, at: now)
+        for device in devices.values where device.queue.heldCount > 0 { dropExpired(device, at: now) }
+        for device in orphans { dropExpired(device, at: now) }
+        while let registration = ended.takeOldest(at: now, limit: Limits.revokedCount / Int(numbers.stride)) {
+            registrations.removeValue(forKey: registration.record.token)
+            changes.append(.forget(registration: registration.record.number))
         }
-        var dead = registrations.values.filter { $0.record.revokedAt != nil }
-        dead.sort { ($0.record.revokedAt ?? now) < ($1.record.revokedAt ?? now) }
-        let surplus = max(0, dead.count - Limits.revokedCount)
-        for (index, registration) in dead.enumerated() {
-            guard let revokedAt = registration.record.revokedAt else { continue }
-            guard index < surplus || now - revokedAt > Limits.revokedMemory else { break }
-            forget(registration)
-        }
+    }
+
+    private func dropExpired(_ device: DeviceState, at now: Moment) {
+        device.queue.dropExpired(at: now, into: &queueEffects)
+        apply(device, at: now)
     }
 
     /// When the oldest push that is held was accepted.
     var oldestHeld: Moment? {
         guard metrics.held.value > 0 else { return nil }
-        return (Array(devices.values) + orphans).compactMap { $0.queue.heldCount > 0 ? $0.queue.oldest : nil }.min()
-    }
-
-    private func forget(_ registration: RegistrationState) {
-        registrations.removeValue(forKey: registration.record.token)
-        registration.owner.registrations.removeAll { $0 === registration }
-        changes.append(.forget(registration: registration.record.number))
-    }
-
-    private func run(_ asked: [QueueEffect], _ device: DeviceState, at now: Moment) {
-        for effect in asked { carryOut(effect, device, at: now) }
+        let oldest = devices.values.lazy.filter { $0.queue.heldCount > 0 }.compactMap(\.queue.oldest).min()
+        return (orphans.compactMap(\.queue.oldest) + [oldest].compactMap(\.self)).min()
     }
 }
 

@@ -26,7 +26,13 @@ final class Home {
     var events: [DeliveryEvent] = []
     var numbers: Numbers
 
-    private var queueEffects: [QueueEffect] = []
+    /// Devices that exist only for one registration made without one.
+    var orphans: [DeviceState] = []
+    /// Registrations that have ended, to be forgotten one day.
+    var ended = EndedRegistrations()
+    /// What queues asked for and was not carried out yet.
+    var queueEffects: [QueueEffect] = []
+
     private var unanswered: [UInt64: Unanswered] = [:]
     /// Pushes for live devices, to be written unless they are acknowledged first; in order of their time.
     private var delayed: [(due: Moment, push: Push)] = []
@@ -79,28 +85,24 @@ final class Home {
         // The push is known before its effects are, so that an effect that ends it finds it.
         if !push.isOnce { unanswered[push.number] = Unanswered(reply: reply, device: device) }
         let verdict = device.queue.add(push, at: now, into: &queueEffects)
-        if verdict != .tooMany { record(push, .received, nil, registration, at: now) }
-        switch verdict {
-        case .tooMany:
+        if verdict == .tooMany {
             unanswered.removeValue(forKey: push.number)
             metrics.held.add(-1)
             answer(.refused(.tooManyRequests), reply)
-        case .sentOnce:
-            answer(.accepted, reply)
-            apply(device, at: now)
-        case .discarded:
-            if push.isOnce { answer(.accepted, reply) }
-            apply(device, at: now)
-        case .accepted:
-            pump(device, at: now)
-            makeDurable(push, isLive: device.session != nil, at: now)
+            return apply(device, at: now)
         }
+        record(push, Outcome(.received), device, at: now)
+        if push.isOnce { answer(.accepted, reply) }
+        // One whose place it takes must not leave the store before it has come to it.
+        let mayWait = device.session != nil && !queueEffects.contains(where: \.isEnd)
+        pump(device, at: now)
+        if verdict == .accepted { makeDurable(push, mayWait: mayWait, at: now) }
     }
 
     /// A push for a live device waits a little for its acknowledgement, which makes the write needless.
-    private func makeDurable(_ push: Push, isLive: Bool, at now: Moment) {
+    private func makeDurable(_ push: Push, mayWait: Bool, at now: Moment) {
         guard unanswered[push.number] != nil else { return }
-        if isLive {
+        if mayWait {
             delayed.append((now + Limits.writeDelay, push))
         } else {
             submit(push)
@@ -152,8 +154,11 @@ final class Home {
                 answer(.accepted, waiting.reply)
                 continue
             }
-            if waiting.device.queue.withdraw(push) { metrics.held.add(-1) }
             answer(.refused(.serviceUnavailable), waiting.reply)
+            guard waiting.device.queue.withdraw(push) else { continue }
+            metrics.held.add(-1)
+            // Its place in the window is free.
+            pump(waiting.device, at: now)
         }
     }
 
@@ -185,17 +190,15 @@ final class Home {
             metrics.redeliveries.add(1)
             notify(device, push, flag)
         case .stored(let push, let state):
-            record(push, state, nil, device.registration(numbered: push.registration), at: now)
+            record(push, Outcome(state), device, at: now)
         case .delivered(let push, let fromStorage):
             (fromStorage ? metrics.deliveredFromStorage : metrics.deliveredLive).add(1)
             if !fromStorage { metrics.deliverySeconds.observe(Int((now - push.acceptedAt).nanoseconds)) }
-            let registration = device.registration(numbered: push.registration)
-            record(push, fromStorage ? .deliveredFromStorage : .delivered, nil, registration, at: now)
+            record(push, Outcome(fromStorage ? .deliveredFromStorage : .delivered), device, at: now)
             finish(push)
         case .discarded(let push, let cause, let fromStorage):
             metrics.discarded(cause)
-            let registration = device.registration(numbered: push.registration)
-            record(push, cause.state(stored: fromStorage), cause, registration, at: now)
+            record(push, Outcome(cause, fromStorage: fromStorage), device, at: now)
             finish(push)
         case .revoked(let number):
             if let registration = device.registration(numbered: number) { revoke(registration, at: now) }
@@ -225,7 +228,7 @@ final class Home {
     private func answer(_ answer: PushAnswer, _ reply: ReplyAddress) { effects.append(.answer(answer, reply)) }
 
     private func gone(_ rejection: Rejection, _ registration: RegistrationState) -> PushAnswer {
-        .gone(rejection, since: registration.record.revokedAt ?? registration.record.createdAt)
+        .gone(rejection, since: registration.endedAt)
     }
 
     private func admitsRate(_ registration: RegistrationState, at now: Moment) -> Bool {
@@ -237,41 +240,47 @@ final class Home {
         return registration.rateCount <= config.providerTokenRate
     }
 
-    private func record(
-        _ push: Push,
-        _ state: DeliveryState,
-        _ cause: DiscardCause?,
-        _ registration: RegistrationState?,
-        at now: Moment
-    ) {
+    /// A line for the delivery log.
+    private func record(_ push: Push, _ outcome: Outcome, _ device: DeviceState, at now: Moment) {
         switch config.effectiveLogDeliveries {
         case .off: return
-        case .discarded where !state.isDiscarded: return
+        case .discarded where !outcome.state.isDiscarded: return
         case .all, .discarded: break
         }
+        let registration = device.registration(numbered: push.registration)?.record
         events.append(
             DeliveryEvent(
                 push: push,
                 number: push.number,
                 at: now,
-                state: state,
-                cause: cause,
-                device: registration?.record.device,
-                topic: registration?.record.topic,
-                tokenPrefix: registration?.record.token.prefix
+                state: outcome.state,
+                cause: outcome.cause,
+                device: registration?.device,
+                topic: registration?.topic,
+                tokenPrefix: registration?.token.prefix
             )
         )
     }
+}
 
-    /// Devices that exist only for one registration made without one.
-    var orphans: [DeviceState] { registrations.values.map(\.owner).filter { $0.record == nil } }
+/// What has become of a push, and why.
+private struct Outcome {
+    let state: DeliveryState
+    let cause: DiscardCause?
+
+    init(_ state: DeliveryState) { (self.state, cause) = (state, nil) }
+
+    init(_ cause: DiscardCause, fromStorage: Bool) {
+        (state, self.cause) = (cause.state(stored: fromStorage), cause)
+    }
 }
 
 /// Gives numbers to pushes and registrations of one loop; loops take turns, so that no two give the same.
 struct Numbers {
     private var push: UInt64
     private var registration: UInt64
-    private let stride: UInt64
+    /// How many loops take turns.
+    let stride: UInt64
 
     /// Numbers above the given ones. `loop` of `loops` gives each `loops`-th.
     init(afterPush push: UInt64, afterRegistration registration: UInt64, loop: Int, of loops: Int) {

@@ -1,5 +1,6 @@
 import PushCore
 import Storage
+import Wire
 
 /// A live session as its home sees it: which connection it is, and how much may be framed for it.
 final class SessionLink {
@@ -7,6 +8,8 @@ final class SessionLink {
     /// Bytes that may still be framed; the owner of the connection keeps it up to date.
     var room = Limits.unsentBytes
     let connectedAt: Moment
+    /// What its last Filter says, also about topics that have no registration.
+    var modes: [TopicHash: TopicMode] = [:]
 
     init(connection: UInt64, connectedAt: Moment) {
         self.connection = connection
@@ -19,7 +22,7 @@ final class RegistrationState {
     var record: Registration
     /// nil once its app was removed.
     let topic: Topic?
-    /// Strong both ways: a device made for one registration has no other owner. `forget` cuts the circle.
+    /// Strong both ways: a device made for one registration has no other owner. `revoke` cuts the circle.
     let owner: DeviceState
     /// Pushes in the second that `rateSecond` names, for `provider.tokenRate`.
     var rateSecond: Int64 = 0
@@ -32,7 +35,8 @@ final class RegistrationState {
     }
 }
 
-/// One device at home: its registrations, its queue, its session. Registrations made without a device have one each.
+/// One device at home: its queue, its session, its registrations that have not ended. Registrations made without a
+/// device have one each.
 final class DeviceState {
     var record: Device?
     var queue: DeviceQueue
@@ -61,14 +65,56 @@ final class DeviceState {
     }
 }
 
+/// Registrations that have ended: their tokens are remembered for a year, unless there are too many.
+struct EndedRegistrations {
+    /// In the order of their ends, oldest first from `start` on; not so after a start, until the first look.
+    private var list: [RegistrationState] = []
+    private var start = 0
+    private var isSorted = true
+
+    mutating func add(_ registration: RegistrationState) {
+        if let last = list.last, registration.endedAt < last.endedAt { isSorted = false }
+        list.append(registration)
+    }
+
+    /// Takes one that need not be remembered any longer; nil when there is none.
+    mutating func takeOldest(at now: Moment, limit: Int) -> RegistrationState? {
+        if !isSorted {
+            list.removeFirst(start)
+            start = 0
+            list.sort { $0.endedAt < $1.endedAt }
+            isSorted = true
+        }
+        guard start < list.count, list.count - start > limit || now - list[start].endedAt > Limits.revokedMemory else {
+            // Taken one by one, removed together.
+            list.removeFirst(start)
+            start = 0
+            return nil
+        }
+        start += 1
+        return list[start - 1]
+    }
+}
+
+extension RegistrationState {
+    /// When it ended; when it was made, if that was not told.
+    var endedAt: Moment { record.revokedAt ?? record.createdAt }
+}
+
+extension QueueEffect {
+    /// Whether a push has ended by it.
+    var isEnd: Bool {
+        switch self {
+        case .delivered, .discarded: true
+        case .send, .resend, .stored, .revoked, .closeSession: false
+        }
+    }
+}
+
 /// What a home asks its loop to do, in order.
 enum HomeEffect {
     case answer(PushAnswer, ReplyAddress)
     case notify(SessionLink, Push, StorageFlag, RegistrationState)
     case endSession(SessionLink, reason: StaticString)
     case tokenGone(SessionLink, RegistrationState)
-}
-
-extension Interval {
-    static func + (a: Interval, b: Interval) -> Interval { Interval(nanoseconds: a.nanoseconds + b.nanoseconds) }
 }

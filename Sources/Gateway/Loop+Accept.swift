@@ -26,12 +26,12 @@ extension Loop {
         let door = listeners[place].door
         // As many as a turn takes without keeping the open connections waiting.
         for _ in 0..<64 {
-            guard !isRefusing else { return }
             if door == .device, openingCount >= shared.config.limitsHandshakes { return pause(place) }
             do throws(SystemError) {
                 guard let accepted = try listeners[place].socket.accept() else { return }
                 let peer = accepted.peer
-                open(accepted.takeDescriptor(), peer, door)
+                // While draining a connection is taken only to be closed: what waits would keep the loop awake.
+                if !isRefusing { open(accepted.takeDescriptor(), peer, door) }
             } catch {
                 shared.log.warning("cannot accept connections for now", LogField("error", error))
                 return pause(place)
@@ -40,7 +40,7 @@ extension Loop {
     }
 
     private func open(_ descriptor: consuming FileDescriptor, _ peer: PeerAddress, _ door: LoopListener.Door) {
-        guard connections.count < connectionLimit else {
+        guard connections.count < connectionLimit, shared.addresses.admit(peer) else {
             shared.metrics.refusedConnections.add(1)
             return
         }
@@ -56,6 +56,7 @@ extension Loop {
             }
             watch(number, token)
         } catch {
+            shared.addresses.left(peer)
             shared.log.error("cannot begin TLS", LogField("error", error))
         }
     }
@@ -161,6 +162,7 @@ extension Loop {
         guard let connection = connections[token] else { return }
         poller.remove(connection.stream.descriptor.number)
         connections.remove(token)
+        shared.addresses.left(connection.peer)
         switch connection {
         case .provider(let provider):
             shared.metrics.providerConnections.add(-1)

@@ -20,29 +20,24 @@ extension Loop {
             connection.http.respond(to: waiting.request, answer)
             connection.http.release(waiting.request)
         case .refused(let rejection):
-            respond(waiting.request, rejection, waiting.apnsID, connection)
+            respond(waiting.request, Refusal(rejection, waiting.apnsID), connection)
         case .gone(let rejection, let since):
-            respond(waiting.request, rejection, waiting.apnsID, connection, since: since)
+            respond(waiting.request, Refusal(rejection, waiting.apnsID, since: since), connection)
         }
         markDirty(connection)
     }
 
     /// Refuses a request that never left this loop.
     func refuse(_ request: HTTP2Request, _ rejection: Rejection, _ connection: ProviderConnection) {
-        respond(request, rejection, messageID(of: request), connection)
+        respond(request, Refusal(rejection, messageID(of: request)), connection)
     }
 
-    private func respond(
-        _ request: HTTP2Request,
-        _ rejection: Rejection,
-        _ apnsID: [UInt8],
-        _ connection: ProviderConnection,
-        since: Moment? = nil
-    ) {
+    private func respond(_ request: HTTP2Request, _ refusal: Refusal, _ connection: ProviderConnection) {
+        let rejection = refusal.rejection
         shared.metrics.answered(rejection)
         answer.reset(status: rejection.status)
-        answer.add("apns-id", apnsID.span)
-        answer.body = since.map { rejection.body(since: $0) } ?? bodies[rejection]
+        answer.add("apns-id", refusal.apnsID.span)
+        answer.body = refusal.since.map { rejection.body(since: $0) } ?? bodies[rejection]
         connection.http.respond(to: request, answer)
         if !request.isComplete { connection.http.refuseRest(of: request) }
         connection.http.release(request)
@@ -211,5 +206,19 @@ extension Loop {
             next = min(next, now + Interval(nanoseconds: timeout / 8))
         }
         connection.timer = arm(connection.token, at: next, unless: connection.timer)
+    }
+}
+
+/// What a refused request is told.
+private struct Refusal {
+    let rejection: Rejection
+    let apnsID: [UInt8]
+    /// 410: since when the token is dead.
+    let since: Moment?
+
+    init(_ rejection: Rejection, _ apnsID: [UInt8], since: Moment? = nil) {
+        self.rejection = rejection
+        self.apnsID = apnsID
+        self.since = since
     }
 }

@@ -2,7 +2,7 @@ import HTTP2
 import PushCore
 import Wire
 
-// The end of a loop's life, step by step (design.md 2.11).
+// The end of a loop's life, step by step (docs/operations.md, "Drain").
 extension Loop {
     func drain(_ step: DrainStep) {
         switch step {

@@ -69,7 +69,7 @@ extension Loop {
     }
 
     /// Everything that can be said about a request before its device token is looked up, in the order of
-    /// spec/provider-api.md 4.3.
+    /// docs/provider-api.md.
     private func offer(
         _ request: HTTP2Request,
         _ head: RequestHead,

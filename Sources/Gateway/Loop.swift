@@ -17,6 +17,7 @@ struct LoopShared: Sendable {
     let authority: Certificate
     let answers: AnswerHook
     let rates: Rates
+    let addresses: AddressCounts
 }
 
 /// One thread: its poller, its connections, its home. Made and run on that thread, so no other thread can name it.
@@ -207,10 +208,13 @@ final class Loop {
         if now >= nextSweep {
             nextSweep = now + Self.sweepInterval
             home.sweep(at: now)
+            if index == 0 { shared.metrics.longestTurnNanoseconds.set(0) }
         }
-        if index == 0, now >= nextSample {
+        if now >= nextSample {
             nextSample = now + .seconds(1)
-            shared.rates.sample(at: Clock.monotonic())
+            // A listener that paused for want of descriptors has no other event to wake it.
+            resumeListeners()
+            if index == 0 { shared.rates.sample(at: Clock.monotonic()) }
         }
     }
 

@@ -60,7 +60,7 @@ enum LoopMessage: Sendable {
     case stop
 }
 
-/// The steps of a drain, in order (design.md 2.11).
+/// The steps of a drain, in order (docs/operations.md, "Drain").
 enum DrainStep: Sendable {
     /// No new connections.
     case refuse

@@ -71,7 +71,7 @@ package enum MetricName: String, CaseIterable, Sendable {
         case .storeBatchSize: "Changes per transaction of the store."
         case .storeQueueDepth: "Changes waiting for the store."
         case .storeFailures: "Transactions of the store that failed."
-        case .loopLag: "The longest turn of an event loop in the last seconds."
+        case .loopLag: "The longest turn of an event loop in the last ten seconds."
         case .certificateExpires: "Time until a certificate ends, by name."
         case .buildInfo: "1, with the version as a label."
         case .processResident: "Resident memory of the process."

@@ -20,7 +20,7 @@ final class ProviderConnection {
     let peer: PeerAddress
     private var places: [(waiting: Waiting?, uses: Int)] = []
     private var free: [Int] = []
-    /// Refused before they were complete: answered once they are (design.md 3, "Header values").
+    /// Refused before they were complete: answered once they are (docs/provider-api.md).
     var refused: [(request: HTTP2Request, rejection: Rejection)] = []
     /// Whether it has bytes for the peer; it is then among the loop's dirty connections.
     var isDirty = false

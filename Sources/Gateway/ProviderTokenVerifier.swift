@@ -67,7 +67,7 @@ struct ProviderTokenVerifier {
         guard let signature = base64URLDecoded(span.extracting(dots[1] + 1..<bytes.count)) else {
             throw .invalidProviderToken
         }
-        // An absent algorithm is read as ES256, the only one there is (spec/provider-api.md 5.1).
+        // An absent algorithm is read as ES256, the only one there is (docs/provider-api.md).
         if let algorithm = header["alg"], algorithm.string != "ES256" { throw .invalidProviderToken }
         guard let keyID = header["kid"]?.string, let team = claims["iss"]?.string,
             let issuedAt = issueTime(claims["iat"]), let key = catalog.keys[keyID], key.record.revokedAt == nil,
@@ -93,7 +93,7 @@ struct ProviderTokenVerifier {
     }
 }
 
-/// `iat` in seconds: an integer, digits in a string, or a fraction, which is cut off (spec/provider-api.md 5.1).
+/// `iat` in seconds: an integer, digits in a string, or a fraction, which is cut off (docs/provider-api.md).
 private func issueTime(_ value: JSONValue?) -> Moment? {
     // Nine digits more than any date of this millennium: beyond it the nanoseconds of a moment overflow.
     let latest: Int64 = 9_000_000_000

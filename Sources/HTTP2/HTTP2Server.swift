@@ -151,7 +151,10 @@ package final class HTTP2Server {
             if frame[3] == FrameType.settings, frame[4] & FrameFlag.acknowledge == 0 {
                 announce(announcements.removeFirst(), in: &output, frameSize: count)
             }
-            if frame[3] == FrameType.goAway { noteGoAway(frame) }
+            if frame[3] == FrameType.goAway {
+                noteGoAway(frame)
+                dropRemark(in: &output, frameSize: count)
+            }
         }
     }
 

@@ -8,26 +8,27 @@ extension DeviceQueue {
 
     /// The session ended. What it had in flight waits again, unless it was for once or a newer one replaces it.
     package mutating func closeSession(into effects: inout [QueueEffect]) {
-        guard hasSession || !flights.isEmpty else { return }
+        guard hasSession else { return }
         isAwake = nil
-        for index in lanes.indices { lanes[index].mode = .unlisted }
-        unmark()
+        released = 0
         let ended = flights
         flights.removeAll()
-        var back: [Entry] = []
         for flight in ended {
             var entry = flight.entry
+            entry.isMarked = false
             if entry.push.isOnce {
                 effects.append(.discarded(entry.push, .expired, fromStorage: false))
-            } else if flight.isSuperseded {
+            } else if flight.supersededBy != nil {
                 effects.append(.discarded(entry.push, .collapsed, fromStorage: entry.wasStored))
             } else {
-                if !entry.wasStored { effects.append(.stored(entry.push, .storedOffline)) }
-                entry.wasStored = true
-                back.append(entry)
+                putBack(entry)
             }
         }
-        putBack(back)
+        for lane in lanes.indices {
+            lanes[lane].mode = .unlisted
+            discardWaiting(.expired, lane, into: &effects, where: \.push.isOnce)
+            park(lane, as: .storedOffline, into: &effects)
+        }
     }
 
     /// A Filter came: `mode` names how each registration is treated from now on. Returns whether something waits for
@@ -38,24 +39,26 @@ extension DeviceQueue {
         mode: (UInt64) -> TopicMode
     ) -> Bool {
         guard hasSession else { return false }
-        var enabledNow: [UInt64] = []
-        for index in lanes.indices {
-            let registration = lanes[index].registration
-            let new = mode(registration)
-            if new.delivers, !lanes[index].mode.delivers { enabledNow.append(registration) }
-            lanes[index].mode = new
+        var hasWaiting = false
+        for lane in lanes.indices {
+            let (old, new) = (lanes[lane].mode, mode(lanes[lane].registration))
+            lanes[lane].mode = new
+            dropExpired(lane, at: now, into: &effects)
+            switch new {
+            case .enabled, .opportunistic:
+                if !old.delivers { mark(lane) }
+                if lanes[lane].count > 0 { hasWaiting = true }
+            case .paused: park(lane, as: .storedPower, into: &effects)
+            case .unlisted: park(lane, as: .storedOffline, into: &effects)
+            case .ignored: discardWaiting(.disabled, lane, into: &effects) { _ in true }
+            }
         }
-        dropExpired(at: now, into: &effects)
-        for lane in lanes where lane.mode == .ignored && lane.waiting > 0 {
-            removeWaiting(.disabled, into: &effects) { $0.push.registration == lane.registration }
-        }
-        mark(enabledNow)
-        return lanes.contains { $0.mode.delivers && $0.waiting > 0 }
+        return hasWaiting
     }
 
     /// One registration was made after the Filter that already names its topic.
     package mutating func setMode(_ mode: TopicMode, of registration: UInt64) {
-        guard hasSession, let lane = lanes.firstIndex(where: { $0.registration == registration }) else { return }
+        guard hasSession, let lane = lane(of: registration) else { return }
         lanes[lane].mode = mode
     }
 
@@ -76,106 +79,107 @@ extension DeviceQueue {
         if status == 2 { effects.append(.revoked(registration: entry.push.registration)) }
     }
 
-    /// Sends again what was not acknowledged in time, at most three times, then asks for the session's end.
-    package mutating func resend(at now: Moment, into effects: inout [QueueEffect]) {
+    /// Sends again what was not acknowledged in time, at most three times, then ends the session. What finds no
+    /// `room` counts all the same: the device does not even read.
+    package mutating func resend(at now: Moment, room: inout Int, into effects: inout [QueueEffect]) {
         var index = 0
         var isUnresponsive = false
         while index < flights.count {
             let flight = flights[index]
+            let push = flight.entry.push
             guard flight.deadline <= now else {
                 index += 1
                 continue
             }
-            let push = flight.entry.push
-            if push.expires <= now {
+            if push.isOnce || push.expires <= now {
                 discardFlight(at: index, .expired, into: &effects)
-            } else if flight.isSuperseded {
+                continue
+            }
+            if flight.supersededBy != nil {
                 discardFlight(at: index, .collapsed, into: &effects)
+                continue
+            }
+            flights[index].deadline = now + policy.acknowledgementTimeout
+            if !mode(of: push.registration).delivers {
+                // A later Filter took the topic away: it may still be acknowledged, and waits again after the session.
+                index += 1
             } else if flight.resends < Limits.resends {
-                flights[index].resends += 1
-                flights[index].deadline = now + policy.acknowledgementTimeout
-                effects.append(.resend(push, flight.flag))
+                again(index, room: &room, into: &effects)
                 index += 1
             } else {
                 isUnresponsive = true
-                flights[index].deadline = .distantFuture
-                flights[index].entry.exhaustedSessions += 1
-                if Int(flights[index].entry.exhaustedSessions) >= Limits.exhaustedSessions {
-                    discardFlight(at: index, .undeliverable, into: &effects)
-                } else {
-                    index += 1
-                }
+                if exhaust(index, into: &effects) { index += 1 }
             }
         }
-        if isUnresponsive { effects.append(.closeSession) }
+        guard isUnresponsive else { return }
+        effects.append(.closeSession)
+        closeSession(into: &effects)
+    }
+
+    private mutating func again(_ index: Int, room: inout Int, into effects: inout [QueueEffect]) {
+        let flight = flights[index]
+        flights[index].resends += 1
+        let size = flight.entry.push.payload.count + Limits.frameOverhead
+        guard size <= room else { return }
+        room -= size
+        effects.append(.resend(flight.entry.push, flight.flag))
+    }
+
+    /// Counts the session against a push whose resends are used up. False if it was the last, and the push is gone.
+    private mutating func exhaust(_ index: Int, into effects: inout [QueueEffect]) -> Bool {
+        flights[index].entry.exhaustedSessions += 1
+        guard Int(flights[index].entry.exhaustedSessions) >= Limits.exhaustedSessions else { return true }
+        discardFlight(at: index, .undeliverable, into: &effects)
+        return false
     }
 
     /// When `resend` or `pump` has something to do next without another event. What was due before `now` and did not
     /// go waits for an acknowledgement, not for time.
     package func nextDeadline(after now: Moment) -> Moment? {
         var next = flights.lazy.map(\.deadline).min()
-        if isAwake == false {
-            for entry in waiting.aware where mode(of: entry.push.registration) == .enabled {
-                let due = entry.push.acceptedAt + policy.lowPriorityDelay
-                if due > now { next = min(next ?? .distantFuture, due) }
-            }
+        guard isAwake == false else { return next }
+        for lane in lanes where lane.mode == .enabled {
+            guard let push = lane.head(Priority.powerAware.rank)?.push else { continue }
+            let due = push.acceptedAt + policy.lowPriorityDelay
+            if due > now { next = min(next ?? .distantFuture, due) }
         }
         return next
     }
 
     /// The registration is gone: nothing of it is sent or acknowledged any more.
     package mutating func revoke(registration: UInt64, into effects: inout [QueueEffect]) {
-        removeWaiting(.unregistered, into: &effects) { $0.push.registration == registration }
+        guard let lane = lane(of: registration) else { return }
+        discardWaiting(.unregistered, lane, into: &effects) { _ in true }
+        lanes.remove(at: lane)
         while let index = flights.firstIndex(where: { $0.entry.push.registration == registration }) {
             let push = flights.remove(at: index).entry.push
             effects.append(.discarded(push, .unregistered, fromStorage: true))
         }
-        lanes.removeAll { $0.registration == registration }
     }
 
     /// Takes back a push that could not be made durable, unless it was acknowledged. Returns whether it was there.
     package mutating func withdraw(_ push: Push) -> Bool {
-        var ignored: [QueueEffect] = []
-        removeWaiting(.expired, into: &ignored) { $0.push === push }
-        if !ignored.isEmpty { return true }
-        guard let index = flights.firstIndex(where: { $0.entry.push === push }) else { return false }
-        flights.remove(at: index)
+        var successor: UInt64?
+        if let index = flights.firstIndex(where: { $0.entry.push === push }) {
+            successor = flights.remove(at: index).supersededBy
+        } else if !takeBack(push) {
+            return false
+        }
+        // What it was to replace may be sent again, unless yet another one replaces both.
+        for index in flights.indices where flights[index].supersededBy == push.number {
+            flights[index].supersededBy = successor
+        }
         return true
     }
 
     /// Discards what expired while it waited.
     package mutating func dropExpired(at now: Moment, into effects: inout [QueueEffect]) {
-        removeWaiting(.expired, into: &effects) { $0.push.expires <= now }
+        for lane in lanes.indices { dropExpired(lane, at: now, into: &effects) }
     }
 
     private mutating func discardFlight(at index: Int, _ cause: DiscardCause, into effects: inout [QueueEffect]) {
         let entry = flights.remove(at: index).entry
         effects.append(.discarded(entry.push, cause, fromStorage: entry.wasStored))
-    }
-
-    /// Marks what waits for topics that were just enabled.
-    private mutating func mark(_ registrations: [UInt64]) {
-        guard !registrations.isEmpty, waitingCount > 0 else { return }
-        func markAll(_ list: inout [Entry]) -> Int {
-            var count = 0
-            for index in list.indices where registrations.contains(list[index].push.registration) {
-                if list[index].isMarked { continue }
-                list[index].isMarked = true
-                count += 1
-            }
-            return count
-        }
-        marked += markAll(&waiting.immediate)
-        marked += markAll(&waiting.aware)
-        marked += markAll(&waiting.first)
-    }
-
-    private mutating func unmark() {
-        marked = 0
-        for index in waiting.immediate.indices { waiting.immediate[index].isMarked = false }
-        for index in waiting.aware.indices { waiting.aware[index].isMarked = false }
-        for index in waiting.first.indices { waiting.first[index].isMarked = false }
-        for index in flights.indices { flights[index].entry.isMarked = false }
     }
 }
 

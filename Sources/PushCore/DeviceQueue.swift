@@ -1,170 +1,167 @@
 /// What waits for one device and what it has not acknowledged, over all its registrations.
 ///
-/// A value: events and the time go in, effects come out, it does nothing itself. Rules: design.md 2.2 to 2.9.
+/// A value: events and the time go in, effects come out, it does nothing itself. The rules are in docs/architecture.md.
 package struct DeviceQueue: Sendable {
-    /// One topic of the device.
-    struct Lane: Sendable {
-        let registration: UInt64
-        /// Equal for all topics of one app: what `queue.mode = apple` keeps one push for.
-        let app: Int
-        var mode = TopicMode.unlisted
-        /// How many of its pushes wait, so that limits need no scan.
-        var waiting = 0
-    }
-
-    /// One waiting push.
-    struct Entry: Sendable {
-        let push: Push
-        /// It waited without a session that would take it: its end is told as "from storage".
-        var wasStored = false
-        /// It waited when a Filter enabled its topic: it carries a storage flag.
-        var isMarked = false
-        /// Sessions on which it used up its resends.
-        var exhaustedSessions: UInt8 = 0
-    }
-
     /// One sent and not yet acknowledged.
     struct Flight: Sendable {
-        var entry: Entry
+        var entry: WaitingPush
         let flag: StorageFlag
         var deadline: Moment
         var resends = 0
-        /// A newer push with its collapse id came: it must not be sent again.
-        var isSuperseded = false
+        /// The first newer push with its collapse id: once there is one, this one must not be sent again.
+        var supersededBy: UInt64?
     }
 
-    var policy: QueuePolicy
-    var lanes: [Lane] = []
-    /// Waiting pushes, oldest first, by priority 10, 5, 1.
-    var waiting: (immediate: [Entry], aware: [Entry], first: [Entry]) = ([], [], [])
+    package let policy: QueuePolicy
+    var lanes: [QueueLane] = []
     var flights: [Flight] = []
     /// nil without a session.
     package internal(set) var isAwake: Bool?
+    package private(set) var waitingCount = 0
     /// Marked entries that still wait: when the last one leaves, it says so.
-    var marked = 0
+    private(set) var marked = 0
+    /// Entries that the next `pump` sends or discards.
+    private var onceCount = 0
+    /// A priority 10 went to the sleeping device: what has priority 5 and no higher number may follow it.
+    var released: UInt64 = 0
 
     package init(policy: QueuePolicy) { self.policy = policy }
 
     package var hasSession: Bool { isAwake != nil }
-    package var waitingCount: Int { waiting.immediate.count + waiting.aware.count + waiting.first.count }
     package var flightCount: Int { flights.count }
     /// Accepted and neither acknowledged nor discarded.
     package var heldCount: Int { waitingCount + flights.count }
 
     /// Adds a topic. Adding it again changes nothing.
     package mutating func addLane(registration: UInt64, app: Int) {
-        guard !lanes.contains(where: { $0.registration == registration }) else { return }
-        lanes.append(Lane(registration: registration, app: app))
+        guard lane(of: registration) == nil else { return }
+        lanes.append(QueueLane(registration: registration, app: app))
     }
 
     /// How the session treats the registration's topic.
     package func mode(of registration: UInt64) -> TopicMode {
-        lanes.first { $0.registration == registration }?.mode ?? .unlisted
+        lane(of: registration).map { lanes[$0].mode } ?? .unlisted
     }
 
     /// Everything held for the registration, in the order it would be sent: in flight first.
     package func held(for registration: UInt64) -> [Push] {
-        let inFlight = flights.map(\.entry.push).filter { $0.registration == registration }
-        let all = waiting.immediate + waiting.aware + waiting.first
-        return inFlight + all.map(\.push).filter { $0.registration == registration }
+        var held = flights.map(\.entry.push).filter { $0.registration == registration }
+        guard let lane = lane(of: registration) else { return held }
+        for rank in 0..<3 { held += lanes[lane].lists[rank].map(\.push) }
+        return held
     }
 
     /// The oldest acceptance among what is held.
     package var oldest: Moment? {
-        let heads = [waiting.immediate.first, waiting.aware.first, waiting.first.first].compactMap(\.?.push.acceptedAt)
-        return (heads + flights.map(\.entry.push.acceptedAt)).min()
+        var oldest = flights.lazy.map(\.entry.push.acceptedAt).min()
+        for lane in lanes {
+            for rank in 0..<3 {
+                guard let head = lane.head(rank)?.push.acceptedAt else { continue }
+                oldest = min(oldest ?? head, head)
+            }
+        }
+        return oldest
     }
+
+    func lane(of registration: UInt64) -> Int? { lanes.firstIndex { $0.registration == registration } }
 
     // MARK: Taking in
 
-    /// Offers a new push. Call `pump` afterwards when it was accepted and there is a session.
+    /// Offers a new push, whose number is above all before it. Call `pump` afterwards if there is a session.
     package mutating func add(_ push: Push, at now: Moment, into effects: inout [QueueEffect]) -> QueueVerdict {
-        guard let lane = lanes.firstIndex(where: { $0.registration == push.registration }) else {
+        guard let lane = lane(of: push.registration) else {
             preconditionFailure("a push came for a registration the queue does not know")
         }
-        if lanes[lane].mode == .ignored {
+        let mode = lanes[lane].mode
+        if mode == .ignored {
             effects.append(.discarded(push, .disabled, fromStorage: false))
             return .discarded
         }
-        let isPresent = hasSession && lanes[lane].mode.delivers
-        if isPresent, lanes[lane].waiting >= policy.backlog, !collapses(push) { return .tooMany }
-        collapse(with: push, into: &effects)
         if push.isOnce { return addOnce(push, lane, at: now, into: &effects) }
+        if mode.delivers, isFull(lane, for: push, at: now, into: &effects) { return .tooMany }
+        collapse(with: push, lane, into: &effects)
+        supersede(by: push)
 
-        var entry = Entry(push: push)
-        if !isPresent || !mayGo(push, lanes[lane].mode, at: now, afterImmediate: false) {
+        var entry = WaitingPush(push: push)
+        if !mayGo(push, mode, at: now) {
             entry.wasStored = true
-            let state = hasSession && lanes[lane].mode != .unlisted ? DeliveryState.storedPower : .storedOffline
-            effects.append(.stored(push, state))
+            effects.append(.stored(push, mode == .unlisted ? .storedOffline : .storedPower))
         }
-        append(entry)
-        lanes[lane].waiting += 1
-        // Apple keeps one stored push also for a device that is there and asleep.
-        if !isPresent || (entry.wasStored && policy.mode == .apple) { trim(lane, at: now, into: &effects) }
+        append(entry, lane)
+        if policy.mode == .apple {
+            if entry.wasStored { keepOnly(push, ofApp: lanes[lane].app, into: &effects) }
+        } else if !mode.delivers {
+            trim(lane, at: now, into: &effects)
+        }
         return .accepted
     }
 
     /// Puts back a push that the store kept over a restart. Call in the order of numbers.
-    package mutating func restore(_ push: Push) {
-        guard let lane = lanes.firstIndex(where: { $0.registration == push.registration }) else { return }
-        append(Entry(push: push, wasStored: true))
-        lanes[lane].waiting += 1
+    package mutating func restore(_ push: Push, into effects: inout [QueueEffect]) {
+        guard let lane = lane(of: push.registration) else { return }
+        // The older one was in flight when the newer one came, so the store still had it.
+        collapse(with: push, lane, into: &effects)
+        append(WaitingPush(push: push, wasStored: true), lane)
     }
 
-    /// Expiration 0 or past: now or never.
+    /// Expiration 0 or past: with the next `pump` or never.
     private mutating func addOnce(
         _ push: Push,
         _ lane: Int,
         at now: Moment,
         into effects: inout [QueueEffect]
     ) -> QueueVerdict {
-        let canGo = hasSession && lanes[lane].mode.delivers && flights.count < policy.window
-        // What waits and may go has been pumped already, so a free place in the window is this push's.
-        guard canGo, mayGo(push, lanes[lane].mode, at: now, afterImmediate: false) else {
+        collapse(with: push, lane, into: &effects)
+        guard mayGo(push, lanes[lane].mode, at: now) else {
             effects.append(.discarded(push, .expired, fromStorage: false))
             return .discarded
         }
-        send(Entry(push: push), at: now, into: &effects)
-        return .sentOnce
+        append(WaitingPush(push: push), lane)
+        return .once
+    }
+
+    /// Whether so much waits for a device that is present that one more must be refused.
+    private mutating func isFull(
+        _ lane: Int,
+        for push: Push,
+        at now: Moment,
+        into effects: inout [QueueEffect]
+    ) -> Bool {
+        guard lanes[lane].count >= policy.backlog else { return false }
+        if !push.collapseID.isEmpty, lanes[lane].contains(where: { $0.push.isReplaced(by: push) }) { return false }
+        dropExpired(lane, at: now, into: &effects)
+        return lanes[lane].count >= policy.backlog
     }
 
     /// Keeps the newest of a registration whose device is away, within its limit.
     private mutating func trim(_ lane: Int, at now: Moment, into effects: inout [QueueEffect]) {
-        if policy.mode == .apple {
-            let app = lanes[lane].app
-            let group = lanes.filter { $0.app == app }.map(\.registration)
-            removeOldest(of: group, keeping: 1, into: &effects)
-        } else if lanes[lane].waiting > policy.limit {
-            dropExpired(at: now, into: &effects)
-            removeOldest(of: [lanes[lane].registration], keeping: policy.limit, into: &effects)
+        guard lanes[lane].count > policy.limit else { return }
+        dropExpired(lane, at: now, into: &effects)
+        while lanes[lane].count > policy.limit, let oldest = lanes[lane].takeOldest() {
+            discard(oldest, .queueFull, into: &effects)
         }
     }
 
-    private mutating func removeOldest(
-        of registrations: [UInt64],
-        keeping limit: Int,
-        into effects: inout [QueueEffect]
-    ) {
-        let numbers = allWaiting.filter { registrations.contains($0.push.registration) }.map(\.push.number).sorted()
-        guard numbers.count > limit else { return }
-        let newest = numbers[numbers.count - limit]
-        removeWaiting(.queueFull, into: &effects) {
-            $0.push.number < newest && registrations.contains($0.push.registration)
+    /// One stored push for all topics of an app, also for a device that is there and asleep.
+    private mutating func keepOnly(_ push: Push, ofApp app: Int, into effects: inout [QueueEffect]) {
+        for lane in lanes.indices where lanes[lane].app == app {
+            discardWaiting(.queueFull, lane, into: &effects) { $0.wasStored && $0.push !== push }
         }
     }
 
     // MARK: Collapse
 
-    private func collapses(_ push: Push) -> Bool {
-        !push.collapseID.isEmpty && allWaiting.contains { isSame($0.push, push) }
+    /// The waiting one with the same id goes.
+    private mutating func collapse(with push: Push, _ lane: Int, into effects: inout [QueueEffect]) {
+        guard !push.collapseID.isEmpty else { return }
+        discardWaiting(.collapsed, lane, into: &effects) { $0.push.isReplaced(by: push) }
     }
 
-    /// The waiting one with the same id goes; the one in flight is not recalled but will not be sent again.
-    private mutating func collapse(with push: Push, into effects: inout [QueueEffect]) {
+    /// The one in flight with the same id is not recalled but will not be sent again.
+    private mutating func supersede(by push: Push) {
         guard !push.collapseID.isEmpty else { return }
-        removeWaiting(.collapsed, into: &effects) { isSame($0.push, push) }
-        for index in flights.indices where isSame(flights[index].entry.push, push) {
-            flights[index].isSuperseded = true
+        for index in flights.indices where flights[index].supersededBy == nil {
+            if flights[index].entry.push.isReplaced(by: push) { flights[index].supersededBy = push.number }
         }
     }
 
@@ -173,121 +170,148 @@ package struct DeviceQueue: Sendable {
     /// Sends what may be sent now: priority first, then age, while the window and `room` bytes allow.
     package mutating func pump(at now: Moment, room: inout Int, into effects: inout [QueueEffect]) {
         guard hasSession, waitingCount > 0 else { return }
-        let sentBefore = effects.count
-        pump(\.immediate, at: now, room: &room, afterImmediate: false, into: &effects)
-        let sentImmediate = effects[sentBefore...].contains {
-            if case .send = $0 { true } else { false }
+        for rank in 0..<3 {
+            // When one finds no room, nothing behind it may overtake it.
+            guard pump(rank, at: now, room: &room, into: &effects) else { break }
         }
-        pump(\.aware, at: now, room: &room, afterImmediate: sentImmediate, into: &effects)
-        pump(\.first, at: now, room: &room, afterImmediate: false, into: &effects)
+        guard onceCount > 0 else { return }
+        for lane in lanes.indices { discardWaiting(.expired, lane, into: &effects, where: \.push.isOnce) }
     }
 
+    /// Sends what may be sent of one priority. False if window or room is used up.
     private mutating func pump(
-        _ list: WritableKeyPath<(immediate: [Entry], aware: [Entry], first: [Entry]), [Entry]>,
+        _ rank: Int,
         at now: Moment,
         room: inout Int,
-        afterImmediate: Bool,
         into effects: inout [QueueEffect]
-    ) {
-        var index = 0
-        while index < waiting[keyPath: list].count {
-            let entry = waiting[keyPath: list][index]
-            let push = entry.push
-            if push.expires <= now {
-                waiting[keyPath: list].remove(at: index)
-                left(entry)
-                effects.append(.discarded(push, .expired, fromStorage: entry.wasStored))
-                continue
-            }
-            guard mayGo(push, mode(of: push.registration), at: now, afterImmediate: afterImmediate) else {
-                index += 1
+    ) -> Bool {
+        while let lane = nextLane(rank, at: now), let push = lanes[lane].head(rank)?.push {
+            if push.hasExpired(at: now) {
+                discard(lanes[lane].takeHead(rank), .expired, into: &effects)
                 continue
             }
             let size = push.payload.count + Limits.frameOverhead
-            guard flights.count < policy.window, size <= room else { return }
+            guard flights.count < policy.window, size <= room else { return false }
             room -= size
-            waiting[keyPath: list].remove(at: index)
+            let entry = lanes[lane].takeHead(rank)
             left(entry)
             send(entry, at: now, into: &effects)
         }
+        return true
     }
 
-    private mutating func send(_ entry: Entry, at now: Moment, into effects: inout [QueueEffect]) {
+    /// The lane with the oldest push of a rank that may go.
+    private func nextLane(_ rank: Int, at now: Moment) -> Int? {
+        var next: (lane: Int, number: UInt64)?
+        for index in lanes.indices where lanes[index].mode.delivers {
+            // In a lane whose oldest may not go, no younger one may.
+            guard let push = lanes[index].head(rank)?.push, mayGo(push, lanes[index].mode, at: now) else { continue }
+            if next.map({ push.number < $0.number }) ?? true { next = (index, push.number) }
+        }
+        return next?.lane
+    }
+
+    private mutating func send(_ entry: WaitingPush, at now: Moment, into effects: inout [QueueEffect]) {
+        let push = entry.push
+        if push.isOnce { supersede(by: push) }
+        if push.priority == .immediate, isAwake == false { release() }
         let flag: StorageFlag = entry.isMarked ? (marked == 0 ? .lastStored : .stored) : .live
-        let deadline = now + policy.acknowledgementTimeout
-        flights.append(Flight(entry: entry, flag: flag, deadline: deadline))
-        effects.append(.send(entry.push, flag))
+        flights.append(Flight(entry: entry, flag: flag, deadline: now + policy.acknowledgementTimeout))
+        effects.append(.send(push, flag))
+    }
+
+    /// The device is disturbed anyway: all of priority 5 that waits may follow.
+    private mutating func release() {
+        let aware = Priority.powerAware.rank
+        for lane in lanes.indices {
+            if let youngest = lanes[lane].lists[aware].last { released = max(released, youngest.push.number) }
+        }
     }
 
     /// Whether the push may go to the session there is, window and room apart.
-    private func mayGo(_ push: Push, _ mode: TopicMode, at now: Moment, afterImmediate: Bool) -> Bool {
+    private func mayGo(_ push: Push, _ mode: TopicMode, at now: Moment) -> Bool {
         guard let isAwake, mode.delivers else { return false }
         switch push.priority {
         case .immediate: return true
         case .powerFirst: return isAwake
         case .powerAware:
-            if isAwake || (afterImmediate && mode == .enabled) { return true }
-            return mode == .enabled && now >= push.acceptedAt + policy.lowPriorityDelay
+            if isAwake { return true }
+            let isDue = push.number <= released || now >= push.acceptedAt + policy.lowPriorityDelay
+            return mode == .enabled && isDue
         }
     }
 
-    // MARK: The waiting lists
+    // MARK: What waits
 
-    var allWaiting: [Entry] { waiting.immediate + waiting.aware + waiting.first }
-
-    private mutating func append(_ entry: Entry) {
-        switch entry.push.priority {
-        case .immediate: waiting.immediate.append(entry)
-        case .powerAware: waiting.aware.append(entry)
-        case .powerFirst: waiting.first.append(entry)
-        }
+    private mutating func append(_ entry: WaitingPush, _ lane: Int) {
+        lanes[lane].append(entry)
+        waitingCount += 1
+        if entry.push.isOnce { onceCount += 1 }
     }
 
     /// Puts back what was in flight, where its number says.
-    mutating func putBack(_ entries: [Entry]) {
-        for entry in entries {
-            append(entry)
-            if let lane = lanes.firstIndex(where: { $0.registration == entry.push.registration }) {
-                lanes[lane].waiting += 1
-            }
-        }
-        guard !entries.isEmpty else { return }
-        waiting.immediate.sort { $0.push.number < $1.push.number }
-        waiting.aware.sort { $0.push.number < $1.push.number }
-        waiting.first.sort { $0.push.number < $1.push.number }
+    mutating func putBack(_ entry: WaitingPush) {
+        guard let lane = lane(of: entry.push.registration) else { return }
+        lanes[lane].putBack(entry)
+        waitingCount += 1
     }
 
-    /// Counts an entry that has just been taken from a list.
-    private mutating func left(_ entry: Entry) {
+    /// Counts an entry that has just been taken from its lane.
+    private mutating func left(_ entry: WaitingPush) {
+        waitingCount -= 1
         if entry.isMarked { marked -= 1 }
-        if let lane = lanes.firstIndex(where: { $0.registration == entry.push.registration }) {
-            lanes[lane].waiting -= 1
-        }
+        if entry.push.isOnce { onceCount -= 1 }
     }
 
-    mutating func removeWaiting(
+    /// Ends an entry that has just been taken from its lane.
+    private mutating func discard(_ entry: WaitingPush, _ cause: DiscardCause, into effects: inout [QueueEffect]) {
+        left(entry)
+        // The queue of a revoked registration is storage as a whole.
+        let fromStorage = entry.wasStored || cause == .unregistered
+        effects.append(.discarded(entry.push, cause, fromStorage: fromStorage))
+    }
+
+    mutating func discardWaiting(
         _ cause: DiscardCause,
+        _ lane: Int,
         into effects: inout [QueueEffect],
-        where matches: (Entry) -> Bool
+        where matches: (WaitingPush) -> Bool
     ) {
-        var removed = Self.take(from: &waiting.immediate, where: matches)
-        removed += Self.take(from: &waiting.aware, where: matches)
-        removed += Self.take(from: &waiting.first, where: matches)
-        for entry in removed {
-            left(entry)
-            effects.append(.discarded(entry.push, cause, fromStorage: entry.wasStored))
-        }
+        for entry in lanes[lane].take(where: matches) { discard(entry, cause, into: &effects) }
     }
 
-    private static func take(from list: inout [Entry], where matches: (Entry) -> Bool) -> [Entry] {
-        guard list.contains(where: matches) else { return [] }
-        let taken = list.filter(matches)
-        list.removeAll(where: matches)
-        return taken
+    mutating func dropExpired(_ lane: Int, at now: Moment, into effects: inout [QueueEffect]) {
+        discardWaiting(.expired, lane, into: &effects) { $0.push.hasExpired(at: now) }
+    }
+
+    /// Takes back a waiting push without a word.
+    mutating func takeBack(_ push: Push) -> Bool {
+        guard let lane = lane(of: push.registration) else { return false }
+        let taken = lanes[lane].take { $0.push === push }
+        for entry in taken { left(entry) }
+        return !taken.isEmpty
+    }
+
+    /// Marks what waits for a topic that was just enabled.
+    mutating func mark(_ lane: Int) { marked += lanes[lane].mark() }
+
+    /// What waits for a topic that no session takes any more is stored from now on.
+    mutating func park(_ lane: Int, as state: DeliveryState, into effects: inout [QueueEffect]) {
+        var unmarked = 0
+        lanes[lane].park { push, wasMarked, wasStored in
+            if wasMarked { unmarked += 1 }
+            if !wasStored, !push.isOnce { effects.append(.stored(push, state)) }
+        }
+        marked -= unmarked
     }
 }
 
-/// Same registration and the same bytes of collapse id.
-private func isSame(_ a: Push, _ b: Push) -> Bool {
-    a.registration == b.registration && a.collapseID == b.collapseID
+extension Push {
+    /// Whether `newer` has its collapse id, for the same registration.
+    func isReplaced(by newer: Push) -> Bool {
+        number != newer.number && registration == newer.registration && collapseID == newer.collapseID
+    }
+
+    /// Not to be sent any more. What is for once is judged by whether it goes at once.
+    func hasExpired(at now: Moment) -> Bool { expires <= now && !isOnce }
 }

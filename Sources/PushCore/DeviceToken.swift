@@ -5,7 +5,7 @@
 package struct DeviceToken: Hashable, Sendable {
     /// Bytes in a token that Carillon makes itself.
     package static let usualCount = 32
-    /// The longest token seen in the field is 100 bytes (spec/provider-api.md 2.2).
+    /// The longest token seen in the field is 100 bytes.
     package static let countLimit = 100
 
     private var words: (UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0)

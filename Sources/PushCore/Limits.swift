@@ -16,24 +16,24 @@ package enum Limits {
     package static let authorization = 4096
     /// Verified provider tokens remembered per loop: each provider process uses one or two an hour.
     package static let rememberedProviderTokens = 1024
-    /// Times an unacknowledged push is sent again on one session before the session is closed (design 1.4).
+    /// Times an unacknowledged push is sent again on one session before the session is closed.
     package static let resends = 3
-    /// Sessions whose resends a push may use up before it is discarded (design 2.9).
+    /// Sessions whose resends a push may use up before it is discarded.
     package static let exhaustedSessions = 3
-    /// Unsent bytes per device session (design 2.12); frames are made only while there is room.
+    /// Unsent bytes per device session; frames are made only while there is room.
     package static let unsentBytes = 64 * 1024
     /// Bytes a notification frame adds to its payload: items, tokens, topic name and ids, rounded up.
     package static let frameOverhead = 640
-    /// From accepting a connection to the end of its handshake and, for devices, its Connect (spec/device-protocol 11).
+    /// From accepting a connection to the end of its handshake and, for devices, its Connect.
     package static let handshake = Interval.seconds(10)
-    /// Bytes of a device's frame before it has proved who it is, and after (spec/device-protocol 11).
+    /// Bytes of a device's frame before it has proved who it is, and after.
     package static let frameBeforeConnect = 16 * 1024
     package static let frame = 256 * 1024
-    /// How far a device's clock may be off in its Connect (spec/device-protocol 11).
+    /// How far a device's clock may be off in its Connect.
     package static let nonceTolerance = Interval.seconds(5 * 60)
     /// Connects remembered per device inside twice the tolerance; past it the device is refused until one ages.
     package static let rememberedNonces = 600
-    /// After a TokenAck or KeepAliveAck nothing may share its read at the device (spec/device-protocol 9.5: 20 to 50 ms).
+    /// After a TokenAck or KeepAliveAck nothing may share its read at the device: 20 to 50 ms.
     package static let pauseAfterAck = Interval.milliseconds(30)
     /// How long a push for a live device waits for its acknowledgement before it is written: long enough that most
     /// need no write, short beside the delay a provider notices.
@@ -42,7 +42,7 @@ package enum Limits {
     package static let registrationsPerDevice = 1000
     /// Hashes one Filter may name; a Mac lists over 200.
     package static let filterTopics = 4096
-    /// How long a revoked token is remembered, and how many are (design 3).
+    /// How long a revoked token is remembered, and how many are.
     package static let revokedMemory = Interval.days(365)
     package static let revokedCount = 1_000_000
 }

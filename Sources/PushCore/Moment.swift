@@ -16,12 +16,13 @@ package struct Moment: Comparable, Hashable, Sendable {
 
     /// The moment `interval` after this one; saturates instead of overflowing.
     package static func + (a: Moment, interval: Interval) -> Moment {
-        let (sum, overflow) = a.nanoseconds.addingReportingOverflow(interval.nanoseconds)
-        return overflow ? .distantFuture : Moment(nanoseconds: sum)
+        Moment(nanoseconds: saturatingSum(a.nanoseconds, interval.nanoseconds))
     }
 
+    /// The time from `b` to `a`; saturates instead of overflowing.
     package static func - (a: Moment, b: Moment) -> Interval {
-        Interval(nanoseconds: a.nanoseconds.subtractingReportingOverflow(b.nanoseconds).partialValue)
+        let (difference, overflow) = a.nanoseconds.subtractingReportingOverflow(b.nanoseconds)
+        return Interval(nanoseconds: overflow ? (a < b ? .min : .max) : difference)
     }
 }
 
@@ -41,4 +42,14 @@ package struct Interval: Comparable, Hashable, Sendable {
     package var milliseconds: Int64 { nanoseconds / 1_000_000 }
 
     package static func < (a: Interval, b: Interval) -> Bool { a.nanoseconds < b.nanoseconds }
+
+    /// Both together; saturates instead of overflowing.
+    package static func + (a: Interval, b: Interval) -> Interval {
+        Interval(nanoseconds: saturatingSum(a.nanoseconds, b.nanoseconds))
+    }
+}
+
+private func saturatingSum(_ a: Int64, _ b: Int64) -> Int64 {
+    let (sum, overflow) = a.addingReportingOverflow(b)
+    return overflow ? (b < 0 ? .min : .max) : sum
 }

@@ -9,7 +9,7 @@ package struct ProviderToken: Equatable, Sendable {
         (self.keyID, self.team, self.issuedAt) = (keyID, team, issuedAt)
     }
 
-    /// Too old is expired; more than an hour ahead is no valid token at all (spec/provider-api.md X4).
+    /// Too old is expired; more than an hour ahead is no valid token at all.
     package func checkAge(at now: Moment) throws(Rejection) {
         if now - issuedAt > Limits.providerTokenAge { throw .expiredProviderToken }
         if issuedAt - now > Limits.providerTokenAge { throw .invalidProviderToken }

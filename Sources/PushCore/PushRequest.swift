@@ -39,7 +39,7 @@ package struct RequestHead: Sendable {
     }
 }
 
-/// What the headers of a push ask for, each already valid. Parsing follows the order of spec/provider-api.md 4.3; the
+/// What the headers of a push ask for, each already valid. Parsing follows the order of docs/provider-api.md; the
 /// caller checks the provider token after `target` and the topic between `topic` and `init`.
 package struct PushRequest: Equatable, Sendable {
     package let type: PushType?
@@ -152,7 +152,7 @@ private func parsePath(_ path: Range<Int>, _ bytes: Span<UInt8>) throws(Rejectio
     return .token(token)
 }
 
-/// 8-4-4-4-12 hexadecimal digits of either case; no version is asked for (spec/provider-api.md 2.3).
+/// 8-4-4-4-12 hexadecimal digits of either case; no version is asked for (docs/provider-api.md).
 private func isUUID(_ bytes: Span<UInt8>, _ range: Range<Int>) -> Bool {
     guard range.count == 36 else { return false }
     for offset in 0..<36 {
@@ -163,7 +163,7 @@ private func isUUID(_ bytes: Span<UInt8>, _ range: Range<Int>) -> Bool {
     return true
 }
 
-/// 1 to 255 of `[A-Za-z0-9._-]` (spec/provider-api.md X12).
+/// 1 to 255 of `[A-Za-z0-9._-]`.
 private func isTopic(_ bytes: Span<UInt8>, _ range: Range<Int>) -> Bool {
     guard (1...Limits.topic).contains(range.count) else { return false }
     for index in range {

@@ -19,7 +19,7 @@ package struct QueuePolicy: Equatable, Sendable {
     package init() {}
 }
 
-/// What a device's Filter says about a topic (spec/device-protocol.md 4.3 and 11).
+/// What a device's Filter says about a topic (docs/device-protocol.md).
 package enum TopicMode: Sendable {
     /// Not in the Filter, or there is no session: stored.
     case unlisted
@@ -65,8 +65,8 @@ package enum QueueVerdict: Equatable, Sendable {
     case accepted
     /// Done with: expired at once, or the device ignores the topic.
     case discarded
-    /// Sent, never to be stored: its expiration was 0 or past.
-    case sentOnce
+    /// Sent with the next `pump` or discarded by it, never stored: its expiration was 0 or past.
+    case once
     /// The device is present and too much waits: nothing was kept.
     case tooMany
 }

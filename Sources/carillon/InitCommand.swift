@@ -124,7 +124,7 @@ private struct Material {
     }
 }
 
-/// What `init` prints (design.md 1.2).
+/// What `init` prints.
 private struct InitReport {
     let directory: String
     let config: Config

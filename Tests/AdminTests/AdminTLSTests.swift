@@ -11,8 +11,9 @@ import Testing
         let file: String
 
         init(options: String) throws {
+            let parent = getenv("TMPDIR").map { String(cString: $0) } ?? P_tmpdir
             let directory = try #require(
-                mkdtemp(strdup("/tmp/admin-tls-XXXXXX")).map { String(cString: $0) }
+                mkdtemp(strdup(parent + "/admin-tls-XXXXXX")).map { String(cString: $0) }
             )
             file = directory + "/certificate.pem"
             let key = directory + "/key.pem"

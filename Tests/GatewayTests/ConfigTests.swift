@@ -51,10 +51,11 @@ import Testing
         #expect(try Config.load(fileText: "admin.host = \(host)").adminHost == host)
     }
 
-    @Test func `an admin listener elsewhere needs TLS`() throws {
-        let error = #expect(throws: ConfigError.self) { try Config.load(fileText: "threads = 1\nadmin.host = *") }
+    @Test(arguments: ["*", "0.0.0.0", "10.0.0.1", "::", "push.example.com", "127.example.com"])
+    func `an admin listener elsewhere needs TLS`(_ host: String) throws {
+        let error = #expect(throws: ConfigError.self) { try Config.load(fileText: "threads = 1\nadmin.host = \(host)") }
         #expect(error?.problems.map(\.source) == [.file(line: 2)])
-        #expect(try Config.load(fileText: "admin.host = *\nadmin.tls = on").adminTLS)
+        #expect(try Config.load(fileText: "admin.host = \(host)\nadmin.tls = on").adminTLS)
     }
 
     @Test func `the channels port and the delivery log follow the environment`() throws {

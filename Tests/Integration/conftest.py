@@ -19,6 +19,18 @@ def apple():
         yield instance
 
 
+@pytest.fixture(autouse=True)
+def survivors():
+    """A gateway that dies fails the test in which it died, and only that: it is started again for the next."""
+    yield
+    dead = [instance for instance in running if not instance.alive]
+    said = [f"{instance.process.poll()}: {instance.tail()}" for instance in dead]
+    for instance in dead:
+        instance.restart(crash=True)
+    if said:
+        pytest.fail(f"the gateway died: {said}")
+
+
 @pytest.fixture
 def fresh():
     """Makes gateways that one test has to itself."""

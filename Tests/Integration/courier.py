@@ -104,7 +104,9 @@ class Identity:
         return b"\xc0\x02" + self.key.sign(nonce, ec.ECDSA(hashes.SHA256()))
 
 
-def unverified_context(alpn: tuple[str, ...], version: ssl.TLSVersion | None) -> ssl.SSLContext:
+def unverified_context(
+    alpn: tuple[str, ...] = ("apns-security-v3",), version: ssl.TLSVersion | None = None
+) -> ssl.SSLContext:
     """As pypush has it: whoever answers is believed."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname = False
@@ -120,18 +122,11 @@ def unverified_context(alpn: tuple[str, ...], version: ssl.TLSVersion | None) ->
 class Courier:
     """One TLS connection of a device."""
 
-    def __init__(
-        self,
-        port: int,
-        identity: Identity,
-        clock: Callable[[], float] = time.time,
-        alpn: tuple[str, ...] = ("apns-security-v3",),
-        version: ssl.TLSVersion | None = None,
-    ):
-        context = unverified_context(alpn, version)
+    def __init__(self, port: int, identity: Identity, clock: Callable[[], float] = time.time, **context):
+        """`alpn` and `version` as for the context."""
         plain = socket.create_connection(("127.0.0.1", port), WAIT_SECONDS)
         plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self.socket = context.wrap_socket(plain, server_hostname="courier.push.apple.com")
+        self.socket = unverified_context(**context).wrap_socket(plain, server_hostname="courier.push.apple.com")
         self.identity = identity
         self.clock = clock
         self.base_token = b""

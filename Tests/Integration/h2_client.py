@@ -137,7 +137,9 @@ class H2Client:
         self._next_id += 2
         self.streams[stream.id] = stream
         if block is None:
-            block = self.encoder.encode([(to_bytes(name), to_bytes(value)) for name, value in headers])
+            fields = [(to_bytes(name), to_bytes(value)) for name, value in headers]
+            # hpack's Huffman coder takes seconds for a long value.
+            block = self.encoder.encode(fields, huffman=max(len(value) for _, value in fields) < 10_000)
         pieces = [block[at : at + 16384] for at in range(0, len(block), 16384)] or [b""]
         frames: list[Frame] = [HeadersFrame(stream.id, pieces[0], flags=["END_STREAM"] if end_stream else [])]
         frames += [ContinuationFrame(stream.id, piece) for piece in pieces[1:]]

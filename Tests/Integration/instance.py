@@ -34,7 +34,8 @@ def binary() -> str:
 
 def clean_environment() -> dict[str, str]:
     """The environment without CARILLON_*: an unknown one would stop the start."""
-    return {name: value for name, value in os.environ.items() if not name.startswith("CARILLON_")}
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("CARILLON_")}
+    return {"SWIFT_BACKTRACE": "enable=no"} | kept
 
 
 def command(*arguments: str, directory: str | None = None, **environment: str) -> subprocess.CompletedProcess:

@@ -139,8 +139,10 @@ def test_I3_new_connections_while_draining(fresh):
     status, body = instance.admin.request("GET", "/readyz", token=None)
     assert status == 503 and "draining" in body["reasons"]
     assert instance.admin.request("GET", "/healthz", token=None)[0] == 200
+    begun = time.monotonic()
     with pytest.raises((OSError, AssertionError)):
         instance.push(token)
+    assert time.monotonic() - begun < 3, "neither refused nor served: a client waits for nothing"
     instance.admin.end_drain()
     assert instance.admin.request("GET", "/readyz", token=None)[0] == 200
     assert instance.push(token).status == 200

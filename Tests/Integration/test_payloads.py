@@ -20,15 +20,18 @@ EITHER = {"i_number_real_underflow", "i_number_double_huge_neg_exp"}
 
 
 @pytest.fixture(scope="module")
-def token(sandbox):
-    return sandbox.register()
-
-
-@pytest.fixture(scope="module")
-def connection(sandbox, token):
+def offer(sandbox):
+    """Pushes a text, all on one connection, and holds the answer against what its name promises."""
+    token = sandbox.register()
     with sandbox.client() as client:
         sandbox.push_on(client, token)
-        yield client
+
+        def check(name: str, text: bytes) -> None:
+            answer = client.request(sandbox.headers(token), text)
+            check_shape(answer)
+            assert (answer.status, answer.reason) in expected(name, text)
+
+        yield check
 
 
 def refuse_constant(name: str):
@@ -62,28 +65,22 @@ def expected(name: str, text: bytes) -> set[tuple[int, str | None]]:
     return {accepted, refused} if name in EITHER else {refused}
 
 
-def check(sandbox, connection, token, name: str, text: bytes) -> None:
-    answer = connection.request(sandbox.headers(token), text)
-    check_shape(answer)
-    assert (answer.status, answer.reason if answer.body else None) in expected(name, text)
-
-
 def test_the_texts_are_there():
     kinds = {file.name[:2] for file in TEXTS}
     assert kinds == {"y_", "n_", "i_"} and len(TEXTS) > 300
 
 
 @pytest.mark.parametrize("file", TEXTS, ids=lambda file: file.stem)
-def test_alone(sandbox, connection, token, file):
-    check(sandbox, connection, token, file.stem, file.read_bytes())
+def test_alone(offer, file):
+    offer(file.stem, file.read_bytes())
 
 
 @pytest.mark.parametrize("file", TEXTS, ids=lambda file: file.stem)
-def test_as_a_value(sandbox, connection, token, file):
+def test_as_a_value(offer, file):
     text = b'{"x":' + file.read_bytes() + b"}"
     assert not (file.stem.startswith("n_") and parses(text)), "valid once wrapped: expect something else"
-    check(sandbox, connection, token, file.stem, text)
+    offer(file.stem, text)
 
 
-def test_nobody_was_harmed(sandbox, token):
-    assert sandbox.push(token).status == 200
+def test_nobody_was_harmed(sandbox):
+    assert sandbox.push(sandbox.register()).status == 200

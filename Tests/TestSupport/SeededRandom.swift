@@ -1,0 +1,24 @@
+/// SplitMix64: the same numbers for the same seed, on every machine.
+package struct SeededRandom: RandomNumberGenerator {
+    private var state: UInt64
+
+    package init(seed: UInt64) { state = seed }
+
+    package mutating func next() -> UInt64 {
+        state &+= 0x9e37_79b9_7f4a_7c15
+        var mixed = state
+        mixed = (mixed ^ mixed >> 30) &* 0xbf58_476d_1ce4_e5b9
+        mixed = (mixed ^ mixed >> 27) &* 0x94d0_49bb_1331_11eb
+        return mixed ^ mixed >> 31
+    }
+
+    /// Seeds for the arguments of a test, which prints the one that fails: some that stay, and a new one.
+    package static let seeds: [UInt64] = Array(1...12) + [UInt64.random(in: 1_000...UInt64.max)]
+
+    /// True once in `count` times.
+    package mutating func once(in count: Int) -> Bool { Int.random(in: 0..<count, using: &self) == 0 }
+
+    package mutating func pick<Element>(_ elements: [Element]) -> Element {
+        elements[Int.random(in: 0..<elements.count, using: &self)]
+    }
+}
