@@ -204,7 +204,7 @@ def test_registrations_by_device_and_topic(world):
     assert tokens(device=world.phone.id) == {world.token, world.other}
     assert tokens(device=world.phone.id, topic=OTHER_APP) == {world.other}
     assert world.other in tokens(topic=OTHER_APP) and world.token not in tokens(topic=OTHER_APP)
-    assert tokens(device="0123456789abcdef") == tokens(topic=FOREIGN_APP) == set()
+    assert tokens(device="fedcba9876543210") == tokens(topic=FOREIGN_APP) == set()
     item = world.admin.registration(world.token)
     assert (item["stored"], item["enabled"], item["revokedAt"]) == (7, False, None)
 
