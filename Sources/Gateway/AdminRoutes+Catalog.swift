@@ -28,7 +28,7 @@ struct AppRoutes {
         let app = App(
             bundle: try body.text("bundle"),
             team: try body.text("team"),
-            broadcast: body["broadcast"]?.bool ?? false
+            broadcast: try body.optionalBool("broadcast") ?? false
         )
         try check(app)
         try control.update { catalog throws(AdminFailure) in

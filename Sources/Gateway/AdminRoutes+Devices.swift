@@ -208,7 +208,9 @@ struct RegistrationRoutes {
     private func device(_ body: JSONValue) throws(AdminFailure) -> DeviceID? {
         guard let text = try body.optionalText("device") else { return nil }
         guard let id = DeviceID(hex: text) else { throw .badRequest("device has 16 hexadecimal digits") }
-        let isKnown = try control.ask(bucket: id.bucket) { $0.home.devices[id]?.record?.removedAt == nil }
+        let isKnown = try control.ask(bucket: id.bucket) { loop in
+            loop.home.devices[id]?.record.map { $0.removedAt == nil } ?? false
+        }
         guard isKnown else { throw .badRequest("no device \(text)") }
         return id
     }

@@ -191,15 +191,16 @@ struct TestRoutes {
             // Every loop looks at its deadlines before the tester goes on.
             _ = try control.ask { $0.timeMoved() }
         case "store":
-            if let hold = body["hold"]?.bool { control.shared.store.hold(hold) }
-            if let count = body["fail"]?.int { control.shared.store.fail(next: count) }
+            let (hold, count) = (try body.optionalBool("hold"), try body.optionalCount("fail"))
+            if let hold { control.shared.store.hold(hold) }
+            if let count { control.shared.store.fail(next: count) }
         case "answer":
             let reason = try body.text("reason")
             guard let rejection = Rejection(rawValue: reason) else { throw .badRequest("no reason '\(reason)'") }
             if let status = body["status"]?.int, status != rejection.status {
                 throw .badRequest("\(reason) goes with status \(rejection.status)")
             }
-            control.shared.answers.plan(rejection, times: body["times"]?.int ?? 1)
+            control.shared.answers.plan(rejection, times: try body.optionalCount("times") ?? 1)
         default: throw .notFound("the hooks are clock, store and answer")
         }
         return AdminResponse(status: 201, body: Array("{}".utf8))

@@ -170,6 +170,19 @@ extension JSONValue {
         return value
     }
 
+    func optionalBool(_ name: String) throws(AdminFailure) -> Bool? {
+        guard let value = self[name], !value.isNull else { return nil }
+        guard let bool = value.bool else { throw .badRequest("\(name) must be true or false") }
+        return bool
+    }
+
+    /// A whole number that is not negative.
+    func optionalCount(_ name: String) throws(AdminFailure) -> Int? {
+        guard let value = self[name], !value.isNull else { return nil }
+        guard let count = value.int, count >= 0 else { throw .badRequest("\(name) must be a whole number from 0 up") }
+        return count
+    }
+
     func optionalText(_ name: String) throws(AdminFailure) -> String? {
         guard let value = self[name], !value.isNull else { return nil }
         guard let text = value.string else { throw .badRequest("\(name) must be text") }

@@ -56,7 +56,7 @@ final class DeviceConnection {
     func say(_ message: ServerMessage, at now: Moment) {
         let pauses =
             switch message {
-            case .tokenAck, .keepAliveAck: !isExtended
+            case .connectAck, .tokenAck, .keepAliveAck: !isExtended
             default: false
             }
         var frame: [UInt8] = []
