@@ -77,7 +77,6 @@ PATHS = [
 ]  # fmt: skip
 
 
-@pytest.mark.sanitizer
 @pytest.mark.parametrize("method, path", PATHS)
 def test_401_before_anything_else(world, method, path):
     for headers in ({}, {"Authorization": "Bearer x"}, {"Authorization": "Basic eDp5"}, {"Authorization": "Bearer"}):
@@ -161,7 +160,6 @@ def test_every_item_has_its_fields(world, name):
                 assert value is None or TIME.fullmatch(value), f"{field}: {value}"
 
 
-@pytest.mark.sanitizer
 @pytest.mark.parametrize("name", FIELDS)
 @pytest.mark.parametrize("limit", [1, 2, 3])
 def test_pages_are_the_whole_list_in_its_order(world, name, limit):
@@ -206,7 +204,7 @@ def test_registrations_by_device_and_topic(world):
     assert tokens(device=world.phone.id) == {world.token, world.other}
     assert tokens(device=world.phone.id, topic=OTHER_APP) == {world.other}
     assert world.other in tokens(topic=OTHER_APP) and world.token not in tokens(topic=OTHER_APP)
-    assert tokens(device="0123456789abcdef") == tokens(topic=FOREIGN_APP) == set()
+    assert tokens(device="fedcba9876543210") == tokens(topic=FOREIGN_APP) == set()
     item = world.admin.registration(world.token)
     assert (item["stored"], item["enabled"], item["revokedAt"]) == (7, False, None)
 

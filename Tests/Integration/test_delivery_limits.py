@@ -1,4 +1,4 @@
-"""What bounds delivery: queue.limit, delivery.backlog, delivery.window, delivery.ackTimeout, expiration, idle time."""
+"""What bounds delivery: queue.limit, delivery.backlog, delivery.window, delivery.ackTimeout, expiration, sleep."""
 
 import pytest
 
@@ -282,41 +282,6 @@ def test_the_last_mark_is_right_when_the_last_has_expired(clocked):
     courier, _ = clocked.online(APP, identity=identity)
     with courier:
         assert [(number(m), m.storage_flags) for m in receive(courier, 2)] == [(1, 1), (2, 3)]
-
-
-# Idle time
-
-
-def test_a_silent_device_is_closed_after_a_quarter_of_an_hour(clocked):
-    courier, _ = live(clocked)
-    clocked.advance("14m")
-    courier.keep_alive()
-    clocked.advance("14m")
-    courier.keep_alive()
-    clocked.advance("16m")
-    courier.wait_closed()
-    assert not courier.was_reset
-
-
-@pytest.mark.parametrize("interval", [b"20", (20).to_bytes(2, "big")])
-def test_a_device_that_announces_its_interval_gets_twice_that(clocked, interval):
-    courier, _ = live(clocked)
-    courier.send(12, (1, b"WiFi"), (5, interval))
-    courier.expect(13)
-    clocked.advance("35m")
-    courier.keep_alive()
-    clocked.advance("41m")
-    courier.wait_closed()
-    assert not courier.was_reset
-
-
-def test_a_short_interval_shortens_nothing(clocked):
-    courier, _ = live(clocked)
-    with courier:
-        courier.send(12, (5, b"02"))
-        courier.expect(13)
-        clocked.advance("14m")
-        courier.keep_alive()
 
 
 # Priority 5 and 1, and who is awake

@@ -13,7 +13,7 @@ from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from courier import CONNECT_ACK, FILTER, KEEP_ALIVE, NO_STORAGE, encode
-from delivery import connect_followed_by, connected
+from delivery import connect_followed_by, connected, live
 from harness import APP, Identity, Sandbox, topic_hash
 
 FULL_SET = {1, 3, 4, 5, 6, 8, 10}
@@ -315,3 +315,38 @@ def test_any_server_name_will_do(sandbox, name):
         with context.wrap_socket(plain, server_hostname=name) as secure:
             assert secure.selected_alpn_protocol() is None
             secure.sendall(encode(KEEP_ALIVE, []))
+
+
+# Idle time
+
+
+def test_a_silent_device_is_closed_after_a_quarter_of_an_hour(clocked):
+    courier, _ = live(clocked)
+    clocked.advance("14m")
+    courier.keep_alive()
+    clocked.advance("14m")
+    courier.keep_alive()
+    clocked.advance("16m")
+    courier.wait_closed()
+    assert not courier.was_reset
+
+
+@pytest.mark.parametrize("interval", [b"20", (20).to_bytes(2, "big")])
+def test_a_device_that_announces_its_interval_gets_twice_that(clocked, interval):
+    courier, _ = live(clocked)
+    courier.send(12, (1, b"WiFi"), (5, interval))
+    courier.expect(13)
+    clocked.advance("35m")
+    courier.keep_alive()
+    clocked.advance("41m")
+    courier.wait_closed()
+    assert not courier.was_reset
+
+
+def test_a_short_interval_shortens_nothing(clocked):
+    courier, _ = live(clocked)
+    with courier:
+        courier.send(12, (5, b"02"))
+        courier.expect(13)
+        clocked.advance("14m")
+        courier.keep_alive()
