@@ -33,7 +33,8 @@ package enum Limits {
     package static let nonceTolerance = Interval.seconds(5 * 60)
     /// Connects remembered per device inside twice the tolerance; past it the device is refused until one ages.
     package static let rememberedNonces = 600
-    /// After a TokenAck or KeepAliveAck nothing may share its read at the device: 20 to 50 ms.
+    /// How long nothing follows an acknowledgement that a plain client waits for, so that nothing shares its read at the
+    /// device (docs/decisions/0006-order-and-pauses.md).
     package static let pauseAfterAck = Interval.milliseconds(30)
     /// How long a push for a live device waits for its acknowledgement before it is written: long enough that most
     /// need no write, short beside the delay a provider notices.

@@ -1,4 +1,4 @@
-"""Queue and session as a device sees them: the promises of design.md section 2 and the settled points of section 3."""
+"""Queue and session as a device sees them (docs/device-protocol.md, 6 and 7)."""
 
 import time
 
