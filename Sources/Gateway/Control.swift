@@ -18,7 +18,6 @@ final class Control: Sendable {
 
     init(
         shared: LoopShared,
-        snapshot: StoreSnapshot,
         catalog: Catalog,
         authority: CertificateAuthority,
         serverNotAfter: Moment,
@@ -45,8 +44,7 @@ final class Control: Sendable {
     var serverCertificateNotAfter: Moment { serverNotAfter.withLock { $0 } }
     var now: Moment { shared.clock.now() }
 
-    /// How long an admin request waits for a loop or the store before it is told to try again.
-    static let patienceMilliseconds = 10_000
+    private static let patienceMilliseconds = Int(Limits.adminPatience.milliseconds)
 
     // MARK: Asking loops
 
@@ -158,6 +156,7 @@ final class Control: Sendable {
         for mailbox in shared.mailboxes { mailbox.post(.perform { $0.endDrain() }) }
     }
 
+    /// A loop that does not answer in time has none that a drain could wait for.
     private var openStreams: Int { (try? ask { $0.openStreams }.reduce(0, +)) ?? 0 }
     private var providerConnections: Int { shared.metrics.providerConnections.value }
 
