@@ -45,12 +45,11 @@ struct DeviceRoutes {
         case ("DELETE", let id?):
             let device = try identify(id)
             let now = control.now
-            let wasThere = try control.ask(bucket: device.bucket) { loop in
+            let wasThere = try control.change(bucket: device.bucket, undo: { _, _ in }) { loop in
                 defer { loop.carryOutEffects() }
                 return loop.home.remove(device, at: now)
             }
             guard wasThere else { throw .notFound("no device \(id)") }
-            try control.commit([])
             return AdminResponse(status: 204)
         default: throw .methodNotAllowed
         }
@@ -77,8 +76,7 @@ struct DeviceRoutes {
             createdAt: now,
             removedAt: nil
         )
-        try control.ask(bucket: id.bucket) { $0.home.enroll(device) }
-        try control.commit([])
+        try control.change(bucket: id.bucket, undo: { _, _ in }) { $0.home.enroll(device) }
         let found = try control.ask(bucket: id.bucket) { $0.home.devices[id].flatMap(DeviceView.init) }
         guard let found else { throw .unavailable }
         let body = json { writer in
@@ -170,7 +168,7 @@ struct RegistrationRoutes {
             }.map(RegistrationView.init)
         }
         let sorted = found.flatMap { $0 }.sorted { $0.record.number < $1.record.number }
-        return try ListPage(request).response(sorted, key: \.record.token.hex, write: write)
+        return try ListPage(request).response(sorted, key: { pageKey($0.record.number) }, write: write)
     }
 
     private func add(_ body: JSONValue) throws(AdminFailure) -> AdminResponse {
@@ -183,7 +181,12 @@ struct RegistrationRoutes {
         let state = try state(body)
         let now = control.now
         let home = device?.bucket ?? token.bucket
-        let made: RegistrationView? = try control.ask(bucket: home) { loop in
+        try reserve(token, home)
+        let undo: @Sendable (Loop, RegistrationView?) -> Void = { loop, made in
+            guard made != nil, let registration = loop.home.registrations[token] else { return }
+            loop.home.takeBack(registration, at: now)
+        }
+        let made: RegistrationView? = try control.change(bucket: home, undo: undo) { loop in
             guard loop.home.registrations[token] == nil else { return nil }
             let record = Registration(
                 number: loop.home.numbers.nextRegistration(),
@@ -198,11 +201,17 @@ struct RegistrationRoutes {
             return loop.home.registrations[token].map(RegistrationView.init)
         }
         guard let made else { throw .exists("a registration with this token exists") }
-        try control.ask(bucket: token.bucket) { loop in
-            if loop.loop(of: home) != loop.index { loop.home.elsewhere[token] = home }
-        }
-        try control.commit([])
         return AdminResponse(status: 201, body: json { write(made, &$0) })
+    }
+
+    /// The loop that a token seems to belong to knows where it really is at home, and that it is taken.
+    private func reserve(_ token: DeviceToken, _ home: UInt16) throws(AdminFailure) {
+        let isFree = try control.ask(bucket: token.bucket) { loop in
+            guard loop.home.registrations[token] == nil, loop.home.elsewhere[token] == nil else { return false }
+            if loop.loop(of: home) != loop.index { loop.home.elsewhere[token] = home }
+            return true
+        }
+        guard isFree else { throw .exists("a registration with this token exists") }
     }
 
     private func device(_ body: JSONValue) throws(AdminFailure) -> DeviceID? {
@@ -237,7 +246,8 @@ struct RegistrationRoutes {
     private func revoke(_ text: String) throws(AdminFailure) -> AdminResponse {
         guard let token = DeviceToken(hex: text) else { throw .notFound("no registration with this token") }
         let now = control.now
-        let wasThere = try control.ask { loop in
+        let home = try control.ask(bucket: token.bucket) { $0.home.elsewhere[token] ?? token.bucket }
+        let wasThere = try control.change(bucket: home, undo: { _, _ in }) { loop in
             guard let registration = loop.home.registrations[token], registration.record.state == .active else {
                 return false
             }
@@ -245,8 +255,7 @@ struct RegistrationRoutes {
             loop.carryOutEffects()
             return true
         }
-        guard wasThere.contains(true) else { throw .notFound("no active registration with this token") }
-        try control.commit([])
+        guard wasThere else { throw .notFound("no active registration with this token") }
         return AdminResponse(status: 204)
     }
 

@@ -102,7 +102,7 @@ private struct DeliveryStream: AdminStream {
     }
 }
 
-/// `/v1/queues/{token}`: what is held for a registration, in the order it would be sent.
+/// `/v1/queues/{token}`: what is held for a registration, oldest first.
 struct QueueRoutes {
     private let control: Control
 
@@ -114,9 +114,10 @@ struct QueueRoutes {
             loop.home.registrations[token].map { $0.owner.queue.held(for: $0.record.number) }
         }
         guard let pushes = found.compactMap({ $0 }).first else { throw .notFound("no registration with this token") }
+        let sorted = pushes.sorted { $0.number < $1.number }
         let showsPayload = request.query["payload"] == "true"
         let now = control.now
-        return try ListPage(request).response(pushes, key: { String($0.number) }) { push, writer in
+        return try ListPage(request).response(sorted, key: { pageKey($0.number) }) { push, writer in
             writer.field("id", String(push.number))
             writer.field("apnsID", String(decoding: push.apnsID, as: UTF8.self))
             writer.field("size", push.payload.count)
@@ -187,6 +188,10 @@ struct TestRoutes {
         case "clock":
             let text = try body.text("advance")
             guard let interval = interval(text) else { throw .badRequest("advance is a duration such as 90s or 31d") }
+            // Nanoseconds of 64 bits end in 2262, and what is stored lies up to a year ahead.
+            guard control.now + interval < Moment(seconds: 7_500_000_000) else {
+                throw .badRequest("the clock ends in the year 2207")
+            }
             control.shared.clock.advance(by: interval)
             // Every loop looks at its deadlines before the tester goes on.
             _ = try control.ask { $0.timeMoved() }
