@@ -48,10 +48,14 @@ let package = Package(
             dependencies: ["PushCore", "Wire", "Reactor", "TLS", "HTTP2", "JSON", "Storage", "Admin"],
             swiftSettings: pure + hot
         ),
-        .target(name: "Client", dependencies: ["CCurl", "Wire", "TLS", "Reactor", "JSON"], swiftSettings: checked),
+        .target(
+            name: "Client",
+            dependencies: ["CCurl", "PushCore", "Wire", "TLS", "Reactor", "JSON"],
+            swiftSettings: checked
+        ),
         .executableTarget(
             name: "carillon",
-            dependencies: ["Gateway", "Client", "PushCore", "TLS", "JSON", "Reactor", "Storage"],
+            dependencies: ["Gateway", "Client", "PushCore", "TLS", "JSON", "Reactor"],
             swiftSettings: checked
         ),
 
@@ -79,10 +83,10 @@ let package = Package(
         ),
         .testTarget(
             name: "CommandTests",
-            dependencies: ["carillon", "Client", "Gateway", "JSON", "TLS"],
+            dependencies: ["carillon", "Client", "Gateway", "JSON", "PushCore", "TLS"],
             swiftSettings: checked
         ),
-        .testTarget(name: "ClientTests", dependencies: ["Client", "Wire", "TLS"], swiftSettings: checked),
+        .testTarget(name: "ClientTests", dependencies: ["Client", "PushCore", "Wire", "TLS"], swiftSettings: checked),
         .testTarget(name: "TidyTests", swiftSettings: checked),
     ],
     cxxLanguageStandard: .cxx17

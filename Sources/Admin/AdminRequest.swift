@@ -3,8 +3,6 @@ package struct AdminRequest: Sendable {
     package var method: String
     package var target: RequestTarget
     package var authorization: String?
-    package var host: String?
-    package var origin: String?
     package var body: [UInt8]
     /// Whether the request comes from this machine, so that nobody on the way could read or change it.
     package var peerIsLoopback = true

@@ -65,8 +65,6 @@ final class Exchange {
     private func request(from connection: Connection) -> AdminRequest {
         var request = AdminRequest(method: connection.method, target: target, body: body)
         request.authorization = connection.header("Authorization")
-        request.host = connection.header("Host")
-        request.origin = connection.header("Origin")
         request.peerIsLoopback = connection.peerIsLoopback
         return request
     }

@@ -1,3 +1,4 @@
+import PushCore
 import Reactor
 import TLS
 import Wire
@@ -21,7 +22,7 @@ package final class CourierClient {
     /// Throws when a key or certificate cannot be used.
     package init(configuration: CourierConfiguration) throws(CourierError) {
         self.configuration = configuration
-        let protocols = (configuration.extended ? [CourierLink.extendedProtocol] : []) + [CourierLink.plainProtocol]
+        let protocols = (configuration.extended ? [DeviceProtocol.extended] : []) + [DeviceProtocol.plain]
         credentials = try secure { () throws(TLSError) in try CourierCredentials(configuration.identity) }
         context = try secure { () throws(TLSError) in
             try TLSContext.client(caPEM: configuration.caPEM, alpn: protocols)
@@ -125,12 +126,12 @@ package final class CourierClient {
             return nil
         case .connected(let ack):
             followClock(of: ack)
-            return .connected(baseToken: hexadecimalText(conversation.baseToken ?? []))
+            return .connected(baseToken: hexadecimal(conversation.baseToken ?? []))
         case .refused(let ack):
             followClock(of: ack)
             throw .refused(reason: ack.reason ?? "status \(ack.status)", retrySeconds: ack.retrySeconds)
         case .token(let topic, let token):
-            return .token(topic: topic, token: hexadecimalText(token))
+            return .token(topic: topic, token: hexadecimal(token))
         case .topicRefused(let topic, let reason):
             return .refused(topic: topic, reason: reason)
         case .notification(let notify):
@@ -161,7 +162,7 @@ package final class CourierClient {
 extension CourierNotification {
     init(_ notify: Notify, topic: String) {
         self.init(
-            token: hexadecimalText(notify.token),
+            token: hexadecimal(notify.token),
             topic: notify.topicName ?? topic,
             payload: notify.payload,
             messageID: notify.messageID,

@@ -1,3 +1,4 @@
+import PushCore
 import TLS
 import Wire
 
@@ -61,7 +62,7 @@ struct CourierConversation {
 
     /// The name of a topic; its hash in hexadecimal for one that this device never named.
     func name(of hash: TopicHash) -> String {
-        topics.first { $0.hash == hash }?.name ?? hexadecimalText(hash.bytes)
+        topics.first { $0.hash == hash }?.name ?? hexadecimal(hash.bytes)
     }
 
     private mutating func receive(_ ack: ConnectAck, _ answers: inout [UInt8]) -> Outcome {
@@ -92,17 +93,4 @@ func topicHash(_ topic: String) -> TopicHash {
     let name = Array(topic.utf8)
     guard let hash = TopicHash(Digest.sha1(name.span)) else { preconditionFailure("SHA-1 has 20 bytes") }
     return hash
-}
-
-/// Lowercase hexadecimal digits.
-func hexadecimalText(_ bytes: [UInt8]) -> String {
-    let digits = Array("0123456789abcdef".utf8)
-    return String(decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
-}
-
-/// Sixteen bytes in the form 8-4-4-4-12; any other count as plain digits.
-func uuidText(_ bytes: [UInt8]) -> String {
-    guard bytes.count == 16 else { return hexadecimalText(bytes) }
-    return [bytes[0..<4], bytes[4..<6], bytes[6..<8], bytes[8..<10], bytes[10..<16]]
-        .map { hexadecimalText(Array($0)) }.joined(separator: "-")
 }

@@ -16,13 +16,10 @@ struct CourierCredentials: Sendable {
         self.certificate = certificate.der
     }
 
-    /// What the TLS exporter is asked for, with an empty context, so that a signature is good for one connection only.
-    static let exporterLabel = "EXPORTER-carillon-connect"
-    static let exporterCount = 32
-
-    /// The first frame of a connection. `exporter` is what TLS exported in the extended form, nil in the plain one.
+    /// The first frame of a connection. `exporter` is what TLS exported in the extended form, so that the signature is
+    /// good for this connection only; nil in the plain one.
     func connect(baseToken: [UInt8]?, nonce: [UInt8], exporter: [UInt8]?) throws(TLSError) -> Connect {
-        let signed = exporter.map { Array("carillon-connect".utf8) + $0 + nonce } ?? nonce
+        let signed = exporter.map { Array(DeviceProtocol.signatureContext.utf8) + $0 + nonce } ?? nonce
         return Connect(
             baseToken: baseToken,
             state: 1,

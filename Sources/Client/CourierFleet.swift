@@ -1,3 +1,4 @@
+import PushCore
 import Reactor
 import TLS
 package import Wire
@@ -54,7 +55,7 @@ package final class CourierFleet {
     /// Throws when a key or certificate cannot be used.
     package init(configuration: CourierFleetConfiguration, identities: [CourierIdentity]) throws(CourierError) {
         self.configuration = configuration
-        let protocols = (configuration.extended ? [CourierLink.extendedProtocol] : []) + [CourierLink.plainProtocol]
+        let protocols = (configuration.extended ? [DeviceProtocol.extended] : []) + [DeviceProtocol.plain]
         context = try secure { () throws(TLSError) in
             try TLSContext.client(caPEM: configuration.caPEM, alpn: protocols)
         }
@@ -158,7 +159,7 @@ package final class CourierFleet {
             followClock(of: ack)
             throw .refused(reason: ack.reason ?? "status \(ack.status)", retrySeconds: ack.retrySeconds)
         case .token(_, let token):
-            tokens[index] = hexadecimalText(token)
+            tokens[index] = hexadecimal(token)
             if members[index].phase != .ready { readyCount += 1 }
             members[index].phase = .ready
         case .topicRefused(_, let reason):

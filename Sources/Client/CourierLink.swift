@@ -4,9 +4,6 @@ import Wire
 
 /// One TLS connection of a device. It owns its socket; the transport belongs to the thread and serves all its links.
 final class CourierLink {
-    /// Carillon's own form of the protocol.
-    static let extendedProtocol = "carillon-push/1"
-    static let plainProtocol = "apns-security-v3"
     /// What a gateway may send in one frame: as much as it may be sent.
     private static let frameLimit = 262_144
     /// Bytes that wait for a gateway that does not read. Acknowledgements are 16 bytes each, so this is very many.
@@ -65,10 +62,10 @@ final class CourierLink {
     func connect(_ credentials: CourierCredentials, baseToken: [UInt8]?, milliseconds: Int64) throws(CourierError) {
         let nonce = CourierCredentials.nonce(milliseconds: milliseconds, random: SecureRandom.bytes(8))
         let exporter: [UInt8]? =
-            session.alpn == Self.extendedProtocol
+            session.alpn == DeviceProtocol.extended
             ? try secure { () throws(TLSError) in
-                let label = CourierCredentials.exporterLabel
-                return try session.exporter(label: label, context: [], count: CourierCredentials.exporterCount)
+                let label = DeviceProtocol.exporterLabel
+                return try session.exporter(label: label, context: [], count: DeviceProtocol.exporterCount)
             } : nil
         let connect = try secure { () throws(TLSError) in
             try credentials.connect(baseToken: baseToken, nonce: nonce, exporter: exporter)

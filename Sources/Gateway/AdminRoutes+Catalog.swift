@@ -96,10 +96,8 @@ struct KeyRoutes {
     private func add(_ body: JSONValue) throws(AdminFailure) -> AdminResponse {
         let team = try body.text("team")
         try checkTeam(team)
-        let keyID = try body.optionalText("keyID") ?? makeKeyID()
-        guard keyID.utf8.count == 10, keyID.utf8.allSatisfy(isUpperOrDigit) else {
-            throw .badRequest("a key id has 10 of A-Z 0-9, not '\(keyID)'")
-        }
+        let keyID = try body.optionalText("keyID") ?? KeyID.random()
+        guard KeyID.isValid(keyID) else { throw .badRequest("a key id has 10 of A-Z 0-9, not '\(keyID)'") }
         let (publicKey, privatePEM) = try key(body)
         let record = ProviderKey(
             keyID: keyID,
@@ -147,8 +145,8 @@ struct KeyRoutes {
 
     private func topics(_ body: JSONValue) throws(AdminFailure) -> [String] {
         guard let list = body["topics"], !list.isNull else { return [] }
-        guard let items = list.array, items.count <= 400 else {
-            throw .badRequest("topics is a list of at most 400 texts")
+        guard let items = list.array, items.count <= Limits.keyTopics else {
+            throw .badRequest("topics is a list of at most \(Limits.keyTopics) texts")
         }
         let topics = items.compactMap(\.string)
         guard topics.count == items.count else { throw .badRequest("topics is a list of texts") }
@@ -177,18 +175,14 @@ struct KeyRoutes {
 }
 
 private func checkTeam(_ team: String) throws(AdminFailure) {
-    guard team.utf8.count == 10, team.utf8.allSatisfy(isUpperOrDigit) else {
-        throw .badRequest("a team id has 10 of A-Z 0-9, not '\(team)'")
-    }
+    guard KeyID.isValid(team) else { throw .badRequest("a team id has 10 of A-Z 0-9, not '\(team)'") }
 }
-
-private func makeKeyID() -> String {
-    let letters = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789")
-    return String((0..<10).map { _ in letters.randomElement() ?? "A" })
-}
-
-private func isUpperOrDigit(_ byte: UInt8) -> Bool { (48...57).contains(byte) || (65...90).contains(byte) }
 
 private func isNameByte(_ byte: UInt8) -> Bool {
-    isUpperOrDigit(byte) || (97...122).contains(byte) || [45, 46, 95].contains(byte)
+    switch byte {
+    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+        UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "-"):
+        true
+    default: false
+    }
 }

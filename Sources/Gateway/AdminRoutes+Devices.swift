@@ -25,8 +25,6 @@ private struct DeviceView: Sendable {
 /// `/v1/devices`.
 struct DeviceRoutes {
     private let control: Control
-    /// Two years: long enough for a device in a drawer, short enough that a lost one ends.
-    private static let certificateDays = 730
 
     init(_ control: Control) { self.control = control }
 
@@ -62,7 +60,9 @@ struct DeviceRoutes {
 
     private func enroll(_ body: JSONValue) throws(AdminFailure) -> AdminResponse {
         let name = try body.text("name")
-        guard (1...100).contains(name.utf8.count) else { throw .badRequest("name has 1 to 100 bytes") }
+        guard (1...Limits.deviceName).contains(name.utf8.count) else {
+            throw .badRequest("name has 1 to \(Limits.deviceName) bytes")
+        }
         let issued = try issue(name, body)
         let key = issued.certificate.publicKey
         let id = deviceID(spkiDigest: Digest.sha256(key.spki.span))
@@ -98,7 +98,7 @@ struct DeviceRoutes {
         let authority = control.authority
         do throws(TLSError) {
             if let csr = body["csr"]?.string {
-                let pem = try authority.sign(csrPEM: Array(csr.utf8), name: name, days: Self.certificateDays)
+                let pem = try authority.sign(csrPEM: Array(csr.utf8), name: name, days: Limits.deviceCertificateDays)
                 return Issued(pem: pem, certificate: try Certificate(pem: pem), privatePEM: nil)
             }
             let key: PrivateKey
@@ -107,7 +107,11 @@ struct DeviceRoutes {
             case "rsa": key = try PrivateKey.rsa(bits: 2048)
             case let other: throw TLSError.credentials("keyType is ec or rsa, not '\(other)'")
             }
-            let pem = try authority.issueDevice(publicKey: key.publicKey, name: name, days: Self.certificateDays)
+            let pem = try authority.issueDevice(
+                publicKey: key.publicKey,
+                name: name,
+                days: Limits.deviceCertificateDays
+            )
             let privatePEM = String(decoding: key.pem, as: UTF8.self)
             return Issued(pem: pem, certificate: try Certificate(pem: pem), privatePEM: privatePEM)
         } catch {

@@ -126,24 +126,9 @@ struct QueueRoutes {
             let collapseID = push.collapseID.isEmpty ? nil : String(decoding: push.collapseID, as: UTF8.self)
             writer.field("collapseID", collapseID)
             writer.field("ageSeconds", (now - push.acceptedAt).fractionalSeconds)
-            if showsPayload { writer.field("payload", base64(push.payload)) }
+            if showsPayload { writer.field("payload", base64Encoded(push.payload)) }
         }
     }
-}
-
-/// RFC 4648 base64 with padding.
-private func base64(_ bytes: [UInt8]) -> String {
-    let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
-    var text: [UInt8] = []
-    for start in stride(from: 0, to: bytes.count, by: 3) {
-        let group = bytes[start..<min(start + 3, bytes.count)]
-        let bits = group.reduce(0) { $0 << 8 | UInt32($1) } << UInt32(8 * (3 - group.count))
-        for position in 0..<4 {
-            let digit = alphabet[Int(bits >> UInt32(18 - 6 * position) & 63)]
-            text.append(position <= group.count ? digit : UInt8(ascii: "="))
-        }
-    }
-    return String(decoding: text, as: UTF8.self)
 }
 
 /// `/v1/status`.
@@ -187,7 +172,9 @@ struct TestRoutes {
         switch hook {
         case "clock":
             let text = try body.text("advance")
-            guard let interval = interval(text) else { throw .badRequest("advance is a duration such as 90s or 31d") }
+            guard let interval = Interval(setting: text) else {
+                throw .badRequest("advance is a duration such as 90s or 31d")
+            }
             // Nanoseconds of 64 bits end in 2262, and what is stored lies up to a year ahead.
             guard control.now + interval < Moment(seconds: 7_500_000_000) else {
                 throw .badRequest("the clock ends in the year 2207")
@@ -209,15 +196,5 @@ struct TestRoutes {
         default: throw .notFound("the hooks are clock, store and answer")
         }
         return AdminResponse(status: 201, body: Array("{}".utf8))
-    }
-
-    /// A duration as in settings; fixed here because tests need no other units.
-    private func interval(_ text: String) -> Interval? {
-        let units: [(String, Int64)] = [("ms", 1), ("s", 1000), ("m", 60_000), ("h", 3_600_000), ("d", 86_400_000)]
-        for (unit, milliseconds) in units where text.hasSuffix(unit) {
-            guard let count = Int64(text.dropLast(unit.count)), (0...100_000_000).contains(count) else { continue }
-            return .milliseconds(count * milliseconds)
-        }
-        return nil
     }
 }

@@ -20,7 +20,6 @@ final class Control: Sendable {
 
     init(
         shared: LoopShared,
-        snapshot: StoreSnapshot,
         catalog: Catalog,
         authority: CertificateAuthority,
         serverNotAfter: Moment,
@@ -47,8 +46,7 @@ final class Control: Sendable {
     var serverCertificateNotAfter: Moment { serverNotAfter.withLock { $0 } }
     var now: Moment { shared.clock.now() }
 
-    /// How long an admin request waits for a loop or the store before it is told to try again.
-    static let patienceMilliseconds = 10_000
+    private static let patienceMilliseconds = Int(Limits.adminPatience.milliseconds)
 
     // MARK: Asking loops
 
@@ -205,6 +203,7 @@ final class Control: Sendable {
 
     private func isCurrent(_ number: Int) -> Bool { drainNumber.withLock { $0 == number } }
 
+    /// A loop that does not answer in time has none that a drain could wait for.
     private var openStreams: Int { (try? ask { $0.openStreams }.reduce(0, +)) ?? 0 }
     private var providerConnections: Int { shared.metrics.providerConnections.value }
 

@@ -18,8 +18,6 @@ struct DeviceProof {
     private var verdicts: [[UInt8]: DeviceCertificateVerdict] = [:]
     private let authority: Certificate
     private let config: Config
-    /// Verdicts remembered per loop: parsing a certificate costs more than the signature.
-    private static let verdictLimit = 100_000
 
     init(authority: Certificate, config: Config) {
         self.authority = authority
@@ -49,7 +47,7 @@ struct DeviceProof {
             authority: authority,
             minimumRSABits: config.deviceMinimumRSABits
         )
-        if verdicts.count >= Self.verdictLimit { verdicts.removeAll() }
+        if verdicts.count >= Limits.rememberedVerdicts { verdicts.removeAll() }
         verdicts[digest] = verdict
         return verdict
     }
@@ -87,26 +85,14 @@ struct DeviceProof {
     /// In the extended form the signature also covers the TLS session, so that a hostile server cannot use it again.
     private func signedMessage(_ nonce: [UInt8], over tls: TLSSession) -> [UInt8]? {
         guard tls.alpn == DeviceProtocol.extended else { return nonce }
-        let label = DeviceProtocol.exporterLabel
+        let (label, count) = (DeviceProtocol.exporterLabel, DeviceProtocol.exporterCount)
         // A session that cannot export cannot prove what the extended form asks for.
-        guard let exported = try? tls.exporter(label: label, context: [], count: 32) else { return nil }
+        guard let exported = try? tls.exporter(label: label, context: [], count: count) else { return nil }
         return Array(DeviceProtocol.signatureContext.utf8) + exported + nonce
     }
-}
-
-/// Names of the device wire.
-enum DeviceProtocol {
-    static let extended = "carillon-push/1"
-    static let plain = "apns-security-v3"
-    static let signatureContext = "carillon-connect"
-    static let exporterLabel = "EXPORTER-carillon-connect"
 }
 
 /// The device a public key belongs to.
 func deviceID(spkiDigest: [UInt8]) -> DeviceID {
     DeviceID(spkiDigest.prefix(8).reduce(0) { $0 << 8 | UInt64($1) })
-}
-
-extension Interval {
-    static func - (a: Interval, b: Interval) -> Interval { Interval(nanoseconds: a.nanoseconds - b.nanoseconds) }
 }

@@ -99,7 +99,6 @@ package final class Gateway {
         workers = try sockets.startLoops(shared, snapshot, catalog, identity.contexts)
         let control = Control(
             shared: shared,
-            snapshot: snapshot,
             catalog: catalog,
             authority: identity.authority,
             serverNotAfter: identity.serverNotAfter,

@@ -118,6 +118,7 @@ private func parseSeed(_ bytes: [UInt8], at now: Moment) throws(StoreError) -> [
         changes.append(.saveApp(App(bundle: bundle, team: team, broadcast: app["broadcast"]?.bool ?? false)))
     }
     for key in seed["keys"]?.array ?? [] {
+        // The same holds for a key that was spoilt.
         guard let keyID = key["keyID"]?.string, let team = key["team"]?.string,
             let pem = key["publicKey"]?.string, let publicKey = try? PublicKey(pem: Array(pem.utf8))
         else { continue }

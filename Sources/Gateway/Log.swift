@@ -36,8 +36,6 @@ package struct Log: Sendable {
     package func warning(_ message: StaticString, _ fields: LogField...) { line(.warning, message, fields) }
     package func error(_ message: StaticString, _ fields: LogField...) { line(.error, message, fields) }
 
-    package func writes(_ level: LogLevel) -> Bool { level >= self.level }
-
     private func line(_ level: LogLevel, _ message: StaticString, _ fields: [LogField]) {
         guard level >= self.level else { return }
         let time = timestamp(clock())

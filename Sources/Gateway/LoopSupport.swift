@@ -1,6 +1,7 @@
 package import PushCore
 import Reactor
 import TLS
+import Wire
 
 /// The time as a gateway sees it: the wall clock, moved by the test clock.
 package final class GatewayClock: Sendable {

@@ -26,7 +26,6 @@ final class ProviderConnection {
     var isDirty = false
     var timer = Moment.distantFuture
     var lastHeard: Moment
-    let acceptedAt: Moment
 
     /// The last accepted authorization, compared before anything is parsed.
     var authorization: [UInt8] = []
@@ -48,7 +47,6 @@ final class ProviderConnection {
         self.peer = peer
         updates = ProviderTokenUpdates(limit: config.providerTokenUpdates)
         lastHeard = now
-        acceptedAt = now
     }
 
     var waitingCount: Int { places.count - free.count }

@@ -2,14 +2,22 @@ import PushCore
 
 /// RFC 3339 in UTC with milliseconds.
 func timestamp(_ moment: Moment) -> String {
-    let milliseconds = moment.milliseconds
-    let (days, rest) = floored(milliseconds, by: 86_400_000)
-    let date = civil(days)
-    let (hours, afterHours) = floored(rest, by: 3_600_000)
-    let (minutes, afterMinutes) = floored(afterHours, by: 60_000)
-    let (seconds, fraction) = floored(afterMinutes, by: 1000)
-    return "\(padded(date.year, 4))-\(padded(date.month, 2))-\(padded(date.day, 2))"
-        + "T\(padded(hours, 2)):\(padded(minutes, 2)):\(padded(seconds, 2)).\(padded(fraction, 3))Z"
+    let (seconds, fraction) = floored(moment.milliseconds, by: 1000)
+    let (date, time) = calendar(seconds)
+    return "\(date)T\(time).\(padded(fraction, 3))Z"
+}
+
+/// A second counted from 1970 as people read it: `2026-11-30 02:38:00 UTC`.
+package func shownUTC(seconds: Int64) -> String {
+    let (date, time) = calendar(seconds)
+    return "\(date) \(time) UTC"
+}
+
+private func calendar(_ seconds: Int64) -> (date: String, time: String) {
+    let (days, rest) = floored(seconds, by: 86_400)
+    let (year, month, day) = civil(days)
+    let time = [rest / 3600, rest / 60 % 60, rest % 60].map { padded($0, 2) }.joined(separator: ":")
+    return ("\(padded(year, 4))-\(padded(month, 2))-\(padded(day, 2))", time)
 }
 
 /// Year, month and day of a day counted from 1970-01-01, by the proleptic Gregorian calendar. Years are counted from

@@ -39,12 +39,6 @@ package final class HTTP2Request {
     /// A name that begins with `apns-` and is not wanted came twice.
     package var hasRepeatedUnknown: Bool { record.hasRepeatedUnknown }
 
-    /// Free for the owner; 0 in each new request.
-    package var userTag: UInt64 {
-        get { record.userTag }
-        set { record.userTag = newValue }
-    }
-
     /// The first value of a field, as a range of `bytes`.
     package func range(of field: Int) -> Range<Int>? {
         let field = record.fields[field]

@@ -101,12 +101,6 @@ package final class HTTP2Server {
         nghttp2_submit_goaway(session, 0, lastStream, code.rawValue, reason, reason.count)
     }
 
-    /// Ends one stream without an answer.
-    package func reset(_ stream: Int32, _ code: HTTP2Code) {
-        streams.request(session, stream)?.record.isSettled = true
-        nghttp2_submit_rst_stream(session, 0, stream, code.rawValue)
-    }
-
     /// Appends everything to be sent now.
     package func collect(into output: inout [UInt8]) {
         streams.resume(session)
@@ -119,6 +113,7 @@ package final class HTTP2Server {
         notices.removeAll(keepingCapacity: true)
     }
 
+    /// Streams that are open.
     package var openStreams: Int { streams.openCount }
 
     /// The highest stream that was accepted: what the last GOAWAY should say.
@@ -136,12 +131,6 @@ package final class HTTP2Server {
     /// Answers whose body is not sent; after `collect`, those that wait for room in the peer's window. aioapns never
     /// gives any back, and its errors pile up here until the owner ends the connection.
     package var blockedAnswers: Int { streams.heldAnswers }
-
-    /// The peer no longer waits for the answer.
-    package func isCancelled(_ request: HTTP2Request) -> Bool { request.isClosed }
-
-    /// Frees the requests kept for use again: for a connection that fell quiet.
-    package func trim() { streams.trim() }
 
     private func send(into output: inout [UInt8]) {
         while true {

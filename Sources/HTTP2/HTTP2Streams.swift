@@ -109,8 +109,6 @@ struct HTTP2Streams {
         if request.record.isClosed { recycle(request, session) } else { credit(request, session) }
     }
 
-    mutating func trim() { pool = [] }
-
     private mutating func recycle(_ request: HTTP2Request, _ session: OpaquePointer) {
         credit(request, session)
         request.record.shrink()

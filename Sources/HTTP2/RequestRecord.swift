@@ -19,7 +19,6 @@ struct RequestRecord {
     private(set) var bodyStart = 0
     private(set) var bodyCount = 0
     private(set) var fields: [Field]
-    var userTag: UInt64 = 0
 
     /// Where it stands among the open ones, so that it can be taken out at once.
     var place = 0
@@ -63,7 +62,6 @@ struct RequestRecord {
         bodyCount = 0
         headerListBytes = 0
         burden = 0
-        userTag = 0
         for index in fields.indices { fields[index].times = 0 }
     }
 

@@ -26,14 +26,16 @@ package enum Limits {
     package static let frameOverhead = 640
     /// From accepting a connection to the end of its handshake and, for devices, its Connect.
     package static let handshake = Interval.seconds(10)
-    /// Bytes of a device's frame before it has proved who it is, and after.
+    /// Bytes of a device's frame before it has proved who it is: a certificate and a signature need a few thousand.
     package static let frameBeforeConnect = 16 * 1024
+    /// Bytes of a device's frame after that: the longest Filter needs a third of it.
     package static let frame = 256 * 1024
     /// How far a device's clock may be off in its Connect.
     package static let nonceTolerance = Interval.seconds(5 * 60)
     /// Connects remembered per device inside twice the tolerance; past it the device is refused until one ages.
     package static let rememberedNonces = 600
-    /// After a TokenAck or KeepAliveAck nothing may share its read at the device: 20 to 50 ms.
+    /// How long nothing follows an acknowledgement that a plain client waits for, so that nothing shares its read at the
+    /// device (docs/decisions/0006-order-and-pauses.md).
     package static let pauseAfterAck = Interval.milliseconds(30)
     /// How long a push for a live device waits for its acknowledgement before it is written: long enough that most
     /// need no write, short beside the delay a provider notices.
@@ -46,7 +48,23 @@ package enum Limits {
     package static let registrationsPerDevice = 1000
     /// Hashes one Filter may name; a Mac lists over 200.
     package static let filterTopics = 4096
-    /// How long a revoked token is remembered, and how many are.
+    /// How long a revoked token is remembered: a provider that pushes to it meanwhile learns that it is dead.
     package static let revokedMemory = Interval.days(365)
+    /// Revoked tokens remembered, over all loops; past it the oldest is forgotten.
     package static let revokedCount = 1_000_000
+    /// Verdicts on device certificates remembered per loop: parsing one costs more than the signature. Past it all are
+    /// forgotten at once.
+    package static let rememberedVerdicts = 100_000
+    /// Days a device's certificate is good: long enough for a device in a drawer, short enough that a lost one ends.
+    package static let deviceCertificateDays = 730
+    /// Bytes of a device's name: a line of a list. The certificate's subject allows 64 characters of it.
+    package static let deviceName = 100
+    /// Topics a provider key may list: those of forty apps. A key for more is one for the whole team.
+    package static let keyTopics = 400
+    /// Items of a page of an admin list that does not say how many.
+    package static let pageItems = 100
+    /// Items of a page at most: it is one array in memory, and one answer.
+    package static let largestPage = 1000
+    /// How long an admin request waits for a loop or the store before it is told to try again.
+    package static let adminPatience = Interval.seconds(10)
 }

@@ -4,9 +4,15 @@ package struct Moment: Comparable, Hashable, Sendable {
 
     package init(nanoseconds: Int64) { self.nanoseconds = nanoseconds }
     package init(milliseconds: Int64) { nanoseconds = milliseconds * 1_000_000 }
-    package init(seconds: Int64) { nanoseconds = seconds * 1_000_000_000 }
+    /// Saturates instead of overflowing: certificates without an end name the year 9999.
+    package init(seconds: Int64) {
+        let (product, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
+        nanoseconds = overflow ? (seconds < 0 ? .min : .max) : product
+    }
 
+    /// Whole milliseconds since 1970.
     package var milliseconds: Int64 { nanoseconds / 1_000_000 }
+    /// Whole seconds since 1970.
     package var seconds: Int64 { nanoseconds / 1_000_000_000 }
 
     /// Later than anything that happens (year 2262): what "never" is compared with.
@@ -21,8 +27,7 @@ package struct Moment: Comparable, Hashable, Sendable {
 
     /// The time from `b` to `a`; saturates instead of overflowing.
     package static func - (a: Moment, b: Moment) -> Interval {
-        let (difference, overflow) = a.nanoseconds.subtractingReportingOverflow(b.nanoseconds)
-        return Interval(nanoseconds: overflow ? (a < b ? .min : .max) : difference)
+        Interval(nanoseconds: saturatingDifference(a.nanoseconds, b.nanoseconds))
     }
 }
 
@@ -47,9 +52,19 @@ package struct Interval: Comparable, Hashable, Sendable {
     package static func + (a: Interval, b: Interval) -> Interval {
         Interval(nanoseconds: saturatingSum(a.nanoseconds, b.nanoseconds))
     }
+
+    /// What `a` is longer than `b`; saturates instead of overflowing.
+    package static func - (a: Interval, b: Interval) -> Interval {
+        Interval(nanoseconds: saturatingDifference(a.nanoseconds, b.nanoseconds))
+    }
 }
 
 private func saturatingSum(_ a: Int64, _ b: Int64) -> Int64 {
     let (sum, overflow) = a.addingReportingOverflow(b)
     return overflow ? (b < 0 ? .min : .max) : sum
+}
+
+private func saturatingDifference(_ a: Int64, _ b: Int64) -> Int64 {
+    let (difference, overflow) = a.subtractingReportingOverflow(b)
+    return overflow ? (a < b ? .min : .max) : difference
 }

@@ -32,35 +32,3 @@ package struct ProviderTokenUpdates: Sendable {
         seen.append((token, now))
     }
 }
-
-/// Decodes base64url without padding (RFC 7515 section 2); nil for anything else.
-package func base64URLDecoded(_ text: Span<UInt8>) -> [UInt8]? {
-    guard text.count % 4 != 1 else { return nil }
-    var bytes: [UInt8] = []
-    bytes.reserveCapacity(text.count * 3 / 4)
-    var bits: UInt32 = 0
-    var count = 0
-    for index in 0..<text.count {
-        guard let value = base64URLValue(text[index]) else { return nil }
-        bits = bits << 6 | value
-        count += 6
-        if count >= 8 {
-            count -= 8
-            bytes.append(UInt8(truncatingIfNeeded: bits >> UInt32(count)))
-            bits &= (1 << UInt32(count)) - 1
-        }
-    }
-    // Left-over bits must be zero, or two texts would stand for the same bytes.
-    return bits == 0 ? bytes : nil
-}
-
-private func base64URLValue(_ digit: UInt8) -> UInt32? {
-    switch digit {
-    case UInt8(ascii: "A")...UInt8(ascii: "Z"): UInt32(digit - UInt8(ascii: "A"))
-    case UInt8(ascii: "a")...UInt8(ascii: "z"): UInt32(digit - UInt8(ascii: "a")) + 26
-    case UInt8(ascii: "0")...UInt8(ascii: "9"): UInt32(digit - UInt8(ascii: "0")) + 52
-    case UInt8(ascii: "-"): 62
-    case UInt8(ascii: "_"): 63
-    default: nil
-    }
-}

@@ -14,11 +14,4 @@ package struct FileDescriptor: ~Copyable, Sendable {
 
     /// A second number for the same open file, for an owner elsewhere; -1 when the process has no more numbers.
     package func duplicate() -> Int32 { fcntl(number, F_DUPFD_CLOEXEC, 0) }
-
-    /// Gives the descriptor up without closing it; the caller must.
-    package consuming func release() -> Int32 {
-        let number = number
-        discard self
-        return number
-    }
 }

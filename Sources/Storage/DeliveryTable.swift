@@ -162,7 +162,7 @@ final class DeliveryTable {
         return DeliveryRecord(
             number: row.unsigned(0),
             apnsID: row.text(5),
-            uniqueID: uniqueIDText(row.bytes(4)),
+            uniqueID: uuidText(row.bytes(4)),
             registration: row.unsigned(1),
             tokenPrefix: row.text(7),
             device: row.isNull(8) ? nil : DeviceID(row.unsigned(8)).description,
@@ -178,13 +178,6 @@ final class DeliveryTable {
             changes: changes
         )
     }
-}
-
-/// 16 bytes as 8-4-4-4-12 lowercase hexadecimal digits.
-func uniqueIDText(_ bytes: [UInt8]) -> String {
-    let parts = [bytes.prefix(4), bytes.dropFirst(4).prefix(2), bytes.dropFirst(6).prefix(2)]
-    let rest = [bytes.dropFirst(8).prefix(2), bytes.dropFirst(10)]
-    return (parts + rest).map { hexadecimal($0) }.joined(separator: "-")
 }
 
 /// The 16 bytes of a unique id; nil for anything else.

@@ -7,7 +7,6 @@ package final class MemoryStore: MessageStore {
     private var devices: [DeviceID: Device] = [:]
     private var apps: [String: App] = [:]
     private var keys: [String: ProviderKey] = [:]
-    private var settings: [String: [UInt8]] = [:]
     private var lastPushNumber: UInt64 = 0
     private var lastRegistrationNumber: UInt64 = 0
     private var isNew = true
@@ -29,7 +28,6 @@ package final class MemoryStore: MessageStore {
         snapshot.pushes = sieve.pushes
         snapshot.lastPushNumber = lastPushNumber
         snapshot.lastRegistrationNumber = lastRegistrationNumber
-        snapshot.settings = settings
         snapshot.isNew = isNew
         return snapshot
     }
@@ -66,7 +64,6 @@ package final class MemoryStore: MessageStore {
         case .saveApp(let app): apps[app.bundle] = app
         case .removeApp(let bundle): apps[bundle] = nil
         case .saveKey(let key): keys[key.keyID] = key
-        case .setting(let name, let value): settings[name] = value
         }
     }
 }

@@ -4,7 +4,7 @@ import PushCore
 struct PendingChanges {
     /// The bounds and delays of the store's queue.
     enum Limits {
-        /// Changes in a transaction: more make it longer, not cheaper (spike: 6.4 µs each at 2000, 7.7 at 200).
+        /// Changes in a transaction: more make it longer, not cheaper (6.4 µs each at 2000, 7.7 at 200).
         static let changes = 2_000
         /// Deletes in a transaction; they are as cheap, and two per append let a backlog shrink.
         static let discards = 4_000

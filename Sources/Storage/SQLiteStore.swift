@@ -34,7 +34,6 @@ package final class SQLiteStore: MessageStore {
         snapshot.keys = try reader.keys()
         snapshot.devices = try reader.devices()
         snapshot.registrations = try reader.registrations()
-        snapshot.settings = try reader.settings()
         snapshot.lastRegistrationNumber = UInt64(bitPattern: try database.number(StoreSQL.lastRegistration))
         snapshot.lastPushNumber = UInt64(bitPattern: try database.number(StoreSQL.reserved))
         snapshot.isNew = isNew

@@ -14,5 +14,4 @@ package enum StoreChange: Sendable {
     case saveApp(App)
     case removeApp(bundle: String)
     case saveKey(ProviderKey)
-    case setting(name: String, value: [UInt8])
 }

@@ -149,7 +149,6 @@ final class StoreLoop {
             if error != nil { statistics.failures += 1 }
             guard error == nil, !transaction.changes.isEmpty else { return }
             statistics.commits += 1
-            statistics.lastCommitSeconds = seconds
             statistics.commitSeconds.add(seconds)
             statistics.batchSize.add(Double(transaction.changes.count))
         }

@@ -86,15 +86,6 @@ struct StoreReader {
         }
     }
 
-    func settings() throws(StoreError) -> [String: [UInt8]] {
-        var settings: [String: [UInt8]] = [:]
-        try each(StoreSQL.settings, "settings") { row in
-            settings[row.text(0)] = row.bytes(1)
-            return true
-        }
-        return settings
-    }
-
     private func all<Value>(
         _ sql: String,
         _ table: String,

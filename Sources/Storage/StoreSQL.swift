@@ -34,7 +34,6 @@ enum StoreSQL {
             key_id text primary key, team text not null, environment text not null, topics text not null,
             public_key blob not null, created integer not null, revoked integer
         ) strict, without rowid;
-        create table settings(name text primary key, value blob not null) strict, without rowid;
         create table reserved(numbers integer not null) strict;
         insert into reserved values (0);
         """
@@ -61,7 +60,6 @@ enum StoreSQL {
         insert or replace into keys(key_id, team, environment, topics, public_key, created, revoked)
         values (?, ?, ?, ?, ?, ?, ?)
         """
-    static let saveSetting = "insert or replace into settings(name, value) values (?, ?)"
 
     static let pushes = """
         select number, registration, priority, type, expires, accepted, apns_id, unique_id, collapse_id, payload
@@ -75,7 +73,6 @@ enum StoreSQL {
     static let keys = """
         select key_id, team, environment, topics, public_key, created, revoked from keys order by key_id
         """
-    static let settings = "select name, value from settings"
     static let reserved = "select numbers from reserved"
     static let lastRegistration = "select seq from sqlite_sequence where name = 'registrations'"
 }

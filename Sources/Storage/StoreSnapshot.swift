@@ -13,7 +13,6 @@ package struct StoreSnapshot: Sendable {
     package var lastPushNumber: UInt64 = 0
     /// No registration with a greater number was ever saved.
     package var lastRegistrationNumber: UInt64 = 0
-    package var settings: [String: [UInt8]] = [:]
     /// Nothing was ever stored before.
     package var isNew = true
 

@@ -27,7 +27,6 @@ package struct StoreStatistics: Sendable {
     package internal(set) var commits = 0
     /// Transactions that failed.
     package internal(set) var failures = 0
-    package internal(set) var lastCommitSeconds: Double = 0
     package internal(set) var commitSeconds = StoreHistogram(
         bounds: [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5]
     )
@@ -49,8 +48,6 @@ package struct StoreStatistics: Sendable {
     package var isFailing: Bool { lastError != nil }
     /// Why the last transaction failed; nil when it did not.
     package internal(set) var lastError: StoreError?
-
-    package var meanCommitSeconds: Double { commits == 0 ? 0 : commitSeconds.sum / Double(commits) }
 }
 
 /// What the store's thread writes and any thread reads.

@@ -10,7 +10,6 @@ final class StoreWriter {
     private let saveApp: Statement
     private let deleteApp: Statement
     private let saveKey: Statement
-    private let saveSetting: Statement
     private let reserve: Statement
     private let database: Database
 
@@ -24,7 +23,6 @@ final class StoreWriter {
         saveApp = try Statement(database, StoreSQL.saveApp)
         deleteApp = try Statement(database, StoreSQL.deleteApp)
         saveKey = try Statement(database, StoreSQL.saveKey)
-        saveSetting = try Statement(database, StoreSQL.saveSetting)
         reserve = try Statement(database, StoreSQL.reserve)
     }
 
@@ -40,10 +38,6 @@ final class StoreWriter {
             try deleteApp.bind(1, bundle)
             try deleteApp.run()
         case .saveKey(let key): try save(key)
-        case .setting(let name, let value):
-            try saveSetting.bind(1, name)
-            try saveSetting.bind(2, value)
-            try saveSetting.run()
         }
     }
 

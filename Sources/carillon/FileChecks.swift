@@ -28,7 +28,7 @@ enum FileChecks {
                 return .failed("certificate-dates", error.message, fix: "put a certificate in PEM there")
             }
             let days = (certificate.notAfter - now) / 86_400
-            let date = UTC.text(seconds: certificate.notAfter)
+            let date = shownUTC(seconds: certificate.notAfter)
             if certificate.notAfter <= now {
                 return .failed("certificate-dates", "\(path) expired on \(date)", fix: renew)
             }

@@ -167,22 +167,3 @@ private struct InitReport {
         """
     }
 }
-
-/// The ten capitals and digits that name a provider key.
-enum KeyID {
-    private static let letters = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789")
-
-    static func random() -> String {
-        // 252 is the largest multiple of 36 in a byte: taking more would favour some letters.
-        let digits = SecureRandom.bytes(64).filter { $0 < 252 }.prefix(10).map { letters[Int($0) % 36] }
-        return digits.count == 10 ? String(digits) : random()
-    }
-
-    static func isValid(_ text: String) -> Bool { text.count == 10 && text.allSatisfy(letters.contains) }
-}
-
-/// Lowercase hexadecimal digits.
-func hexadecimal(_ bytes: [UInt8]) -> String {
-    let digits = Array("0123456789abcdef")
-    return String(bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] })
-}

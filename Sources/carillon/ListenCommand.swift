@@ -1,6 +1,7 @@
 import Client
 import Gateway
 import JSON
+import PushCore
 
 /// `carillon device listen`: a device in a terminal.
 enum ListenCommand {
@@ -69,17 +70,6 @@ func hostAndPort(_ text: String) -> (host: String, port: UInt16)? {
     return host.isEmpty ? nil : (String(host), port)
 }
 
-/// 32 hexadecimal digits with the dashes of `apns-unique-id`, so that both sides of a push can be compared.
-func uuidText(_ digits: String) -> String {
-    guard digits.utf8.count == 32 else { return digits }
-    var text = ""
-    for (index, digit) in digits.enumerated() {
-        if [8, 12, 16, 20].contains(index) { text += "-" }
-        text.append(digit)
-    }
-    return text
-}
-
 extension CourierEvent {
     /// The event for programs, one object.
     func write(to writer: inout JSONWriter) {
@@ -129,7 +119,7 @@ extension CourierNotification {
     fileprivate func write(to writer: inout JSONWriter) {
         writer.field("topic", topic)
         writer.field("token", token)
-        writer.field("uniqueID", uniqueID.map(uuidText))
+        writer.field("uniqueID", uniqueID)
         writer.field("messageID", messageID)
         writer.field("priority", Int(priority))
         writer.field("pushType", pushType)
@@ -142,7 +132,7 @@ extension CourierNotification {
             writer.field("payload", value)
         } else {
             writer.field("payload", nil)
-            writer.field("payloadBase64", base64(payload))
+            writer.field("payloadBase64", base64Encoded(payload))
         }
     }
 }

@@ -54,7 +54,7 @@ enum MachineChecks {
 
     private static func clock(_ instance: Instance) -> Finding {
         let now = Clock.wall() / 1_000_000_000
-        let shown = UTC.text(seconds: now)
+        let shown = shownUTC(seconds: now)
         guard let pem = try? Files.read(instance.certificatePath), let certificate = try? Certificate(pem: pem) else {
             // The certificate checks say why; here it only leaves nothing to compare with.
             return .skipped("clock", "it is \(shown) here; no certificate to compare with")

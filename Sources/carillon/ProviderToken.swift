@@ -1,4 +1,5 @@
 import JSON
+import PushCore
 import Reactor
 import TLS
 
@@ -17,28 +18,10 @@ struct ProviderToken {
         let claims = encoded([("iss", .string(team)), ("iat", .integer(seconds))])
         let message = Array("\(header).\(claims)".utf8)
         let signature = try key.signES256(message.span)
-        return "\(header).\(claims).\(base64URL(signature))"
+        return "\(header).\(claims).\(base64URLEncoded(signature))"
     }
 
-    private func encoded(_ members: [(String, JSONValue)]) -> String { base64URL(JSONValue.object(members).encoded) }
-}
-
-/// Base64 in the letters of URLs, without padding (RFC 4648 section 5).
-func base64URL(_ bytes: [UInt8]) -> String { base64Text(bytes, lastLetters: "-_") }
-
-/// Base64 with padding (RFC 4648 section 4).
-func base64(_ bytes: [UInt8]) -> String {
-    let text = base64Text(bytes, lastLetters: "+/")
-    return text + String(repeating: "=", count: (4 - text.utf8.count % 4) % 4)
-}
-
-private func base64Text(_ bytes: [UInt8], lastLetters: String) -> String {
-    let letters = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789\(lastLetters)".utf8)
-    var result: [UInt8] = []
-    for start in Swift.stride(from: 0, to: bytes.count, by: 3) {
-        let group = bytes[start..<min(start + 3, bytes.count)]
-        let bits = group.reduce(0) { $0 << 8 | Int($1) } << (8 * (3 - group.count))
-        for place in 0...group.count { result.append(letters[bits >> (18 - 6 * place) & 63]) }
+    private func encoded(_ members: [(String, JSONValue)]) -> String {
+        base64URLEncoded(JSONValue.object(members).encoded)
     }
-    return String(decoding: result, as: UTF8.self)
 }

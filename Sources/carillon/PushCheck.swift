@@ -2,6 +2,7 @@ import Client
 import Gateway
 import Glibc
 import JSON
+import PushCore
 import Reactor
 import TLS
 

@@ -90,8 +90,7 @@ private func announce(_ addresses: Gateway.Addresses, json: Bool) {
 /// New certificates for new connections; what is broken changes nothing.
 private func reload(_ gateway: Gateway, _ request: ServeRequest, _ log: Log) {
     do throws(CommandError) {
-        let (_, files) = try request.reloaded()
-        try take(files, gateway)
+        try take(request.reloadedFiles(), gateway)
         log.info("reloaded")
     } catch {
         log.error("reload failed; the old files stay in force", LogField("error", error.message))

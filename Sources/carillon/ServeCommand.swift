@@ -65,9 +65,8 @@ struct ServeRequest: Sendable {
     let testHooks: Bool
     let json: Bool
 
-    /// The settings and files as they are now, for SIGHUP; throws what would have stopped the start.
-    func reloaded() throws(CommandError) -> (config: Config, files: InstanceFiles) {
-        let instance = try Instance(configPath: instance.configPath, overrides: overrides)
-        return (instance.config, try StartFiles.read(instance))
+    /// The files as they are now, by the settings as they are now, for SIGHUP; throws what would have stopped the start.
+    func reloadedFiles() throws(CommandError) -> InstanceFiles {
+        try StartFiles.read(Instance(configPath: instance.configPath, overrides: overrides))
     }
 }

@@ -51,7 +51,7 @@ enum StartFiles {
     private static func checkDates(of pem: [UInt8], at path: String) throws(CommandError) {
         let certificate = try Self.certificate(pem, at: path)
         guard certificate.notAfter <= Clock.wall() / 1_000_000_000 else { return }
-        let date = UTC.text(seconds: certificate.notAfter)
+        let date = shownUTC(seconds: certificate.notAfter)
         throw .failed(code: "certificate_expired", message: "the certificate in \(path) expired on \(date); renew it")
     }
 

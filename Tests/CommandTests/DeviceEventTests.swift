@@ -22,7 +22,7 @@ import Testing
                 timestamp: 200,
                 storageFlags: 1,
                 priority: 10,
-                uniqueID: "000102030405060708090a0b0c0d0e0f"
+                uniqueID: "00010203-0405-0607-0809-0a0b0c0d0e0f"
             )
         )
     }

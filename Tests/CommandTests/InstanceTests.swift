@@ -5,6 +5,8 @@ import JSON
 import TLS
 import Testing
 
+import func PushCore.hexadecimal
+
 @testable import carillon
 
 /// Makes real instances in a folder of their own: what is checked here is what lies on the disk.

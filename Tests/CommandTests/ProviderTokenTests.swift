@@ -1,13 +1,16 @@
+import Gateway
 import JSON
 import TLS
 import Testing
+
+import func PushCore.base64URLEncoded
 
 @testable import carillon
 
 @Suite struct ProviderTokenTests {
     @Test(arguments: [("", ""), ("f", "Zg"), ("fo", "Zm8"), ("foo", "Zm9v"), ("foob", "Zm9vYg"), ("??>", "Pz8-")])
     func `base64 is that of URLs and unpadded`(_ text: String, _ encoded: String) {
-        #expect(base64URL(Array(text.utf8)) == encoded)
+        #expect(base64URLEncoded(Array(text.utf8)) == encoded)
     }
 
     @Test func `a token is signed by the key and names it, its team and the time`() throws {
@@ -15,8 +18,8 @@ import Testing
         let token = try ProviderToken(keyID: "ABC123DEFG", team: "DEMOTEAM01", key: key).signed(at: 1_700_000_000)
         let parts = token.split(separator: ".").map(String.init)
         #expect(parts.count == 3)
-        #expect(parts[0] == base64URL(Array(#"{"alg":"ES256","kid":"ABC123DEFG"}"#.utf8)))
-        #expect(parts[1] == base64URL(Array(#"{"iss":"DEMOTEAM01","iat":1700000000}"#.utf8)))
+        #expect(parts[0] == base64URLEncoded(Array(#"{"alg":"ES256","kid":"ABC123DEFG"}"#.utf8)))
+        #expect(parts[1] == base64URLEncoded(Array(#"{"iss":"DEMOTEAM01","iat":1700000000}"#.utf8)))
         #expect(parts[2].count == 86)
     }
 

@@ -168,7 +168,6 @@ extension StoreChange {
         case .saveApp(let app): "save app \(app.bundle)"
         case .removeApp(let bundle): "remove app \(bundle)"
         case .saveKey(let key): "save key \(key.keyID)"
-        case .setting(let name, _): "set \(name)"
         }
     }
 }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Gateway
 
-/// The rows of spec/provider-api.md 13.10 that the token alone decides.
+/// What docs/provider-api.md says of provider tokens, as far as the token alone decides it.
 @Suite struct ProviderTokenVerifierTests {
     let bench: TokenBench
 

@@ -21,6 +21,12 @@ import Testing
         #expect(timestamp(.distantFuture) == "2262-04-11T23:47:16.854Z")
     }
 
+    @Test func `people are shown seconds, also far beyond the last moment`() {
+        #expect(shownUTC(seconds: 1_700_000_000) == "2023-11-14 22:13:20 UTC")
+        #expect(shownUTC(seconds: 253_402_300_799) == "9999-12-31 23:59:59 UTC")
+        #expect(Moment(seconds: 253_402_300_799) == .distantFuture)
+    }
+
     @Test func `the days of four hundred years follow each other`() {
         var last = ""
         for day in 0..<Int64(146_097 / 4) {

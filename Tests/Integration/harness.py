@@ -23,7 +23,7 @@ UUID = re.compile(r"[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}")
 
 
 def check_shape(answer: Stream, environment: str = "development") -> None:
-    """Section 13's preamble and 13.12: what holds for every answer, whatever the question."""
+    """What holds for every answer, whatever the question."""
     assert answer.finished, "no answer"
     assert answer.headers, f"reset with {answer.reset} instead of an answer"
     assert answer.header_blocks == 1, "trailers"
@@ -58,7 +58,7 @@ def check_error_body(answer: Stream) -> None:
 
 
 class Sandbox(Instance):
-    """An instance with two teams, three apps and their keys: the world of section 13's base request."""
+    """An instance with two teams, three apps and their keys."""
 
     def start(self) -> None:
         super().start()

@@ -1,4 +1,4 @@
-"""The operators' HTTP API as design.md fixes it: paths, fields, statuses, paging, metrics."""
+"""The operators' HTTP API as docs/operations.md tells it: paths, fields, statuses, paging, metrics."""
 
 import http.client
 import re

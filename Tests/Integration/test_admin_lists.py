@@ -1,4 +1,4 @@
-"""What the admin API lists and makes: exact fields, every path's refusals, filters and pages (design.md 1.5)."""
+"""What the admin API lists and makes: exact fields, every path's refusals, filters and pages."""
 
 import hashlib
 import http.client

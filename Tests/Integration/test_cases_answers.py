@@ -1,6 +1,6 @@
-"""Sections 13.12 and 13.14 of spec/provider-api.md: the shape of answers, and trouble on our side.
+"""The shape of answers, and trouble on our side (docs/provider-api.md).
 
-A test is named by its row. The rules of 13.12 are also checked on every other answer (harness.check_shape).
+The code in a test's name is for finding it. The shape is also checked on every other answer (harness.check_shape).
 I4 needs a block list.
 """
 
@@ -18,7 +18,7 @@ def token(sandbox):
     return sandbox.register()
 
 
-# 13.12 Response shape
+# The shape of answers
 
 
 def test_S1_headers_of_a_success(sandbox, token):
@@ -72,7 +72,7 @@ def test_S8_names_are_lower_case(sandbox, token):
         assert names == [name.lower() for name in names]
 
 
-# 13.14 Server conditions
+# Trouble on our side
 
 
 def test_I1_the_store_fails(fresh):

@@ -1,4 +1,4 @@
-"""Section 13.13 of spec/provider-api.md: what happens after a 200. A test is named by its row."""
+"""What happens after a 200. The code in a test's name, such as D1, is for finding it."""
 
 import pytest
 

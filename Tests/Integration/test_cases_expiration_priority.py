@@ -1,4 +1,4 @@
-"""Sections 13.5 and 13.6 of spec/provider-api.md: apns-expiration and apns-priority. A test is named by its row."""
+"""apns-expiration and apns-priority (docs/provider-api.md). The code in a test's name, such as E1, is for finding it."""
 
 import time
 
@@ -42,7 +42,7 @@ def wait_for_queue(instance, token: str, count: int) -> None:
         time.sleep(0.05)
 
 
-# 13.5 apns-expiration
+# apns-expiration
 
 
 def test_E1_absent_and_offline_is_stored(sandbox):
@@ -144,7 +144,7 @@ def test_E10_milliseconds_and_E13_far_away_are_kept_30_days(calendar):
         wait_for_queue(calendar, token, 0)
 
 
-# 13.6 apns-priority
+# apns-priority
 
 
 @pytest.mark.parametrize("value", [

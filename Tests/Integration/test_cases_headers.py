@@ -1,6 +1,6 @@
-"""Sections 13.7 and 13.8 of spec/provider-api.md: topic, push type, collapse id, other headers.
+"""Topic, push type, collapse id and other headers (docs/provider-api.md).
 
-A test is named by its row. Y16 and Y21 to Y23 need client certificates.
+The code in a test's name, such as Y5, is for finding it. Y16 and Y21 to Y23 would need client certificates.
 """
 
 import pytest
@@ -20,7 +20,7 @@ def voip(sandbox):
     return sandbox.register(f"{APP}.voip")
 
 
-# 13.7 Topic and push type
+# Topic and push type
 
 
 @pytest.mark.parametrize("topic, reasons", [
@@ -81,7 +81,7 @@ def test_topic_of_a_push_type(sandbox, push_type, suffix, changes):
     assert answer.status == 200
 
 
-# 13.8 Collapse id, duplicates, other headers
+# Collapse id, duplicates, other headers
 
 
 @pytest.mark.parametrize("value, status", [

@@ -1,4 +1,4 @@
-"""Section 13.9 of spec/provider-api.md: the body. A test is named by its row."""
+"""The body of a push (docs/provider-api.md). The code in a test's name is for finding it."""
 
 import gzip
 import json

@@ -1,4 +1,4 @@
-"""Sections 13.2 to 13.4 of spec/provider-api.md: path, method, device token, apns-id. A test is named by its row."""
+"""Path, method, device token, apns-id (docs/provider-api.md). The code in a test's name is for finding it."""
 
 import re
 import secrets
@@ -19,7 +19,7 @@ def token(sandbox):
     return sandbox.register()
 
 
-# 13.2 Path and method
+# Path and method
 
 
 def test_P1_the_base_request(sandbox, token):
@@ -45,7 +45,7 @@ def test_path_and_method(sandbox, token, changes, status, reason):
     assert (answer.status, answer.reason) == (status, reason)
 
 
-# 13.3 Device token
+# Device token
 
 
 def test_K1_uppercase_reaches_the_same_device(sandbox):
@@ -151,7 +151,7 @@ def test_K19_notifications_turned_off(sandbox):
         sandbox.admin.wait_for_state(answer.apns_id, "discarded-disabled")
 
 
-# 13.4 apns-id
+# apns-id
 
 
 def test_A1_absent_makes_one_in_capitals(sandbox, token):

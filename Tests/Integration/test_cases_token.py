@@ -1,6 +1,7 @@
-"""Section 13.10 of spec/provider-api.md: provider tokens. A test is named by its row.
+"""Provider tokens (docs/provider-api.md).
 
-J29 to J31 need the binding of a connection to its first key, J37 a client certificate.
+The code in a test's name, such as J4, is for finding it. J29 to J31 would need the binding of a connection to its
+first key, J37 a client certificate.
 """
 
 import pytest

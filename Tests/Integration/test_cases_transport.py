@@ -1,6 +1,6 @@
-"""Section 13.1 of spec/provider-api.md: TLS, HTTP/2 frames and the life of a connection. A test is named by its row.
+"""TLS, HTTP/2 frames and the life of a connection (docs/provider-api.md).
 
-T10, T27 and T28 need client certificates.
+The code in a test's name, such as T1, is for finding it. T10, T27 and T28 would need client certificates.
 """
 
 import socket

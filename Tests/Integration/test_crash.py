@@ -1,4 +1,4 @@
-"""What a 200 and an acknowledgement are worth when the process is killed (design.md section 2, 1 and 2)."""
+"""What a 200 and an acknowledgement are worth when the process is killed."""
 
 import time
 

@@ -1,4 +1,4 @@
-"""Delivery: live, stored, acknowledged or not, collapsed, taken over, filtered, revoked (design.md, section 2)."""
+"""Delivery: live, stored, acknowledged or not, collapsed, taken over, filtered, revoked."""
 
 import time
 

@@ -1,4 +1,4 @@
-"""Filter: its five lists, what it replaces, and NoStorage (design.md section 3, spec/device-protocol.md 4.3, 4.8)."""
+"""Filter: its five lists, what it replaces, and NoStorage (docs/device-protocol.md, 6)."""
 
 import os
 

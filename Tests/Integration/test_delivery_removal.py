@@ -1,4 +1,4 @@
-"""What revoking and removing do to what is stored, to sessions and to later requests (design.md section 3)."""
+"""What revoking and removing do to what is stored, to sessions and to later requests."""
 
 import pathlib
 

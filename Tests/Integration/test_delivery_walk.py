@@ -1,4 +1,4 @@
-"""A random walk of one device and its provider, checked step by step against a model of design.md, section 2."""
+"""A random walk of one device and its provider, checked step by step against a model of the queue."""
 
 import random
 from dataclasses import dataclass, field

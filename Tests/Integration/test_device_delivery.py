@@ -1,4 +1,4 @@
-"""What each list of a filter does, what is not kept, and that every push is accounted for (design.md, section 2)."""
+"""Queue and session as a device sees them (docs/device-protocol.md, 6 and 7)."""
 
 import time
 

@@ -1,4 +1,4 @@
-"""The extended device protocol, byte by byte from design.md section 3 and by nobody's code but this."""
+"""The extended device protocol, byte by byte from docs/device-protocol.md and by nobody's code but this."""
 
 import uuid
 

@@ -1,4 +1,4 @@
-"""No frame comes in one read with an acknowledgement that pypush waits for (spec/device-protocol.md 9.5)."""
+"""No frame comes in one read with an acknowledgement that pypush waits for (docs/device-protocol.md, 9)."""
 
 import statistics
 

@@ -1,4 +1,4 @@
-"""Who may connect, how others are turned away, and the limits of time and size (spec/device-protocol.md 5, 11)."""
+"""Who may connect, how others are turned away, and the limits of time and size (docs/device-protocol.md)."""
 
 import datetime
 import os

@@ -1,4 +1,4 @@
-"""The plain device protocol, frame by frame: spec/device-protocol.md, and design.md section 3 where it settles it."""
+"""The plain device protocol, frame by frame (docs/device-protocol.md)."""
 
 import ssl
 import time

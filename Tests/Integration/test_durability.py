@@ -1,4 +1,4 @@
-"""200 means durable (design.md, section 2, items 1 and 2): the store held back, made to fail, and the power cut."""
+"""200 means durable (docs/provider-api.md, "Answer"): the store held back, made to fail, and the power cut."""
 
 import time
 

@@ -2,7 +2,7 @@ import PushCore
 import TestSupport
 import Testing
 
-/// The rows of spec/provider-api.md 13.2 to 13.8 that parsing alone decides.
+/// What docs/provider-api.md says of a request, as far as parsing alone decides it.
 @Suite struct PushRequestTests {
     // MARK: Path and method
 

@@ -2,7 +2,7 @@ import PushCore
 import TestSupport
 import Testing
 
-/// The rows of spec/provider-api.md 13.5 and 13.6.
+/// What docs/provider-api.md says of `apns-expiration` and `apns-priority`.
 @Suite struct PushRequestTimeTests {
     let now = Sample.now
 

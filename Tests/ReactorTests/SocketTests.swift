@@ -74,12 +74,5 @@ import Testing
         #expect(first.number >= 0)
     }
 
-    @Test func `a released descriptor stays open`() throws {
-        let descriptor = FileDescriptor(owning: try attempt("dup") { dup(0) })
-        let number = descriptor.release()
-        #expect(fcntl(number, F_GETFD) >= 0)
-        close(number)
-    }
-
     private func closedPort() throws -> UInt16 { try Listener(host: "127.0.0.1", port: 0).port }
 }

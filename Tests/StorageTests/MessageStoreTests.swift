@@ -131,7 +131,7 @@ import Testing
     }
 
     @Test(arguments: Engine.allCases)
-    func `devices, apps, keys and settings come back`(_ engine: Engine) throws {
+    func `devices, apps and keys come back`(_ engine: Engine) throws {
         try engine.withStore { held in
             var removed = Sample.device(1)
             removed.removedAt = Sample.now
@@ -140,14 +140,12 @@ import Testing
             try held.store.commit([
                 .saveDevice(Sample.device(1)), .saveDevice(Sample.device(2, name: "Zoë’s")), .saveApp(app),
                 .saveApp(App(bundle: "com.example.gone", team: "T", broadcast: false)), .saveKey(key),
-                .setting(name: "salt", value: [1, 2, 0]), .setting(name: "empty", value: []),
             ])
             key.revokedAt = Sample.now
             try held.store.commit([.saveDevice(removed), .removeApp(bundle: "com.example.gone"), .saveKey(key)])
             let snapshot = try held.reloaded()
             #expect(snapshot.devices == [removed, Sample.device(2, name: "Zoë’s")])
             #expect(snapshot.apps == [app] && snapshot.keys == [key])
-            #expect(snapshot.settings == ["salt": [1, 2, 0], "empty": []])
         }
     }
 
@@ -157,11 +155,9 @@ import Testing
             try held.store.commit([
                 .save(Sample.registration(1)), .forget(registration: 1),
                 .save(Sample.registration(1, topic: "com.example.last")),
-                .setting(name: "a", value: [1]), .setting(name: "a", value: [2]),
             ])
             let snapshot = try held.reloaded()
             #expect(snapshot.registrations.map(\.topic) == ["com.example.last"])
-            #expect(snapshot.settings == ["a": [2]])
         }
     }
 

@@ -29,7 +29,4 @@ extension TLSSession {
 extension Digest {
     static func sha1(_ message: [UInt8]) -> [UInt8] { sha1(message.span) }
     static func sha256(_ message: [UInt8]) -> [UInt8] { sha256(message.span) }
-    static func hmacSHA256(key: [UInt8], message: [UInt8]) -> [UInt8] {
-        hmacSHA256(key: key.span, message: message.span)
-    }
 }
