@@ -1,6 +1,5 @@
 import Admin
 import JSON
-import PushCore
 
 /// One JSON object.
 func json(_ fields: (inout JSONWriter) -> Void) -> [UInt8] {

@@ -57,8 +57,11 @@ struct AppRoutes {
             let apps = catalog.apps.values.filter { $0.bundle != bundle }
             return (Array(apps), catalog.keys.values.map(\.record), [.removeApp(bundle: bundle)])
         }
-        _ = try control.ask { loop in loop.revokeAll { $0.topic?.bundle == bundle } }
-        try control.commit([])
+        for loop in control.shared.mailboxes.indices {
+            try control.change(bucket: UInt16(loop), undo: { _, _ in }) { loop in
+                loop.revokeAll { $0.topic?.bundle == bundle }
+            }
+        }
         return AdminResponse(status: 204)
     }
 

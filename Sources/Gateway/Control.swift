@@ -11,6 +11,8 @@ final class Control: Sendable {
     let hasTestHooks: Bool
     let isStarting = AtomicCell()
     let isDraining = AtomicCell()
+    /// Grows when a drain begins or is called off: one that finds another number than its own stops.
+    private let drainNumber = Locked(0)
     private let catalog: Locked<Catalog>
     private let serverNotAfter: Locked<Moment>
     /// One change of apps, keys or devices at a time, so that two admins do not overwrite each other.
@@ -73,7 +75,31 @@ final class Control: Sendable {
         return value
     }
 
-    /// Returns once everything that loops have submitted, and `changes`, is durable.
+    /// Runs `work` on the loop that is home to a bucket and returns once its changes are durable. If they could not be
+    /// made so, `undo` runs there and it is told: what an admin was told is done stays done.
+    func change<Value: Sendable>(
+        bucket: UInt16,
+        undo: @escaping @Sendable (Loop, Value) -> Void,
+        _ work: @escaping @Sendable (Loop) -> Value
+    ) throws(AdminFailure) -> Value {
+        let reply = Reply<Value?>()
+        let mailbox = shared.mailboxes[Int(bucket) % shared.mailboxes.count]
+        mailbox.post(
+            .perform { loop in
+                let value = work(loop)
+                loop.whenDurable { loop, error in
+                    if error != nil { undo(loop, value) }
+                    reply.set(error == nil ? value : nil)
+                }
+            }
+        )
+        guard let answer = reply.wait(milliseconds: Self.patienceMilliseconds), let value = answer else {
+            throw .unavailable
+        }
+        return value
+    }
+
+    /// Returns once `changes` are durable.
     func commit(_ changes: [StoreChange]) throws(AdminFailure) {
         let reply = Reply<Bool>()
         shared.store.submit(changes) { reply.set($0 == nil) }
@@ -118,37 +144,58 @@ final class Control: Sendable {
     /// Drains without an exit, on a thread of its own; a drain that has begun goes on.
     func beginDrain() throws(AdminFailure) {
         guard isDraining.value == 0 else { return }
+        let number = nextDrain()
         isDraining.set(1)
         do throws(SystemError) {
-            _ = try Worker(name: "drain") { self.drain() }
+            _ = try Worker(name: "drain") { self.drain(number) }
         } catch {
             isDraining.set(0)
             throw .unavailable
         }
     }
 
-    /// Says goodbye to everyone (docs/operations.md, "Drain"). Returns when all is answered or time is up.
+    /// The drain before an exit: nothing calls it off.
     func drain() {
         isDraining.set(1)
+        drain(nextDrain())
+    }
+
+    /// Says goodbye to everyone (docs/operations.md, "Drain"). Returns when all is answered, time is up, or it was
+    /// called off.
+    private func drain(_ number: Int) {
         shared.log.info("drain begins")
-        pause(shared.config.drainDelay)
-        tell(.refuse)
-        wait(for: .seconds(1)) { self.openStreams == 0 }
-        tell(.notice)
-        pause(.milliseconds(100))
-        tell(.farewell)
-        wait(for: shared.config.drainTimeout) { self.openStreams == 0 }
-        tell(.close)
-        // What was answered last must leave the sockets.
-        wait(for: .seconds(1)) { self.providerConnections == 0 }
-        _ = shared.store.flush(milliseconds: Int(shared.config.drainTimeout.milliseconds))
+        let steps: [() -> Void] = [
+            { self.pause(self.shared.config.drainDelay) },
+            { self.tell(.refuse) },
+            { self.wait(for: .seconds(1), number) { self.openStreams == 0 } },
+            { self.tell(.notice) },
+            { self.pause(.milliseconds(100)) },
+            { self.tell(.farewell) },
+            { self.wait(for: self.shared.config.drainTimeout, number) { self.openStreams == 0 } },
+            { self.tell(.close) },
+            // What was answered last must leave the sockets.
+            { self.wait(for: .seconds(1), number) { self.providerConnections == 0 } },
+            { _ = self.shared.store.flush(milliseconds: 2000) },
+        ]
+        for step in steps where isCurrent(number) { step() }
+        guard isCurrent(number) else { return shared.log.info("drain called off") }
         shared.log.info("drain ends", LogField("sessions", shared.metrics.sessions.value))
     }
 
     func endDrain() {
+        _ = nextDrain()
         isDraining.set(0)
         for mailbox in shared.mailboxes { mailbox.post(.perform { $0.endDrain() }) }
     }
+
+    private func nextDrain() -> Int {
+        drainNumber.withLock { number -> Int in
+            number += 1
+            return number
+        }
+    }
+
+    private func isCurrent(_ number: Int) -> Bool { drainNumber.withLock { $0 == number } }
 
     /// A loop that does not answer in time has none that a drain could wait for.
     private var openStreams: Int { (try? ask { $0.openStreams }.reduce(0, +)) ?? 0 }
@@ -163,8 +210,8 @@ final class Control: Sendable {
         _ = Reply<Bool>().wait(milliseconds: Int(interval.milliseconds))
     }
 
-    private func wait(for limit: Interval, until done: () -> Bool) {
+    private func wait(for limit: Interval, _ number: Int, until done: () -> Bool) {
         let end = Clock.monotonic() + limit.nanoseconds
-        while !done(), Clock.monotonic() < end { pause(.milliseconds(20)) }
+        while !done(), isCurrent(number), Clock.monotonic() < end { pause(.milliseconds(20)) }
     }
 }

@@ -48,6 +48,11 @@ final class DeviceConnection {
         if case .session(_, let link) = phase { link } else { nil }
     }
 
+    /// Whether its next command must wait: for the store, or because enough answers wait for a pause to end.
+    var mustWait: Bool { isWaitingForStore || held.count >= Limits.heldAnswers }
+    /// Its socket is not read, because enough of its commands wait.
+    var isMuted = false
+
     /// When `release` has something to do next.
     var holdEnds: Moment? { held.isEmpty ? nil : holdUntil }
 

@@ -1,7 +1,6 @@
 import Admin
 import JSON
 import PushCore
-import Storage
 import TLS
 
 /// `/v1/devices`.
@@ -25,12 +24,11 @@ struct DeviceRoutes {
         case ("DELETE", let id?):
             let device = try identify(id)
             let now = control.now
-            let wasThere = try control.ask(bucket: device.bucket) { loop in
+            let wasThere = try control.change(bucket: device.bucket, undo: { _, _ in }) { loop in
                 defer { loop.carryOutEffects() }
                 return loop.home.remove(device, at: now)
             }
             guard wasThere else { throw .notFound("no device \(id)") }
-            try control.commit([])
             return AdminResponse(status: 204)
         default: throw .methodNotAllowed
         }
@@ -59,8 +57,7 @@ struct DeviceRoutes {
             createdAt: now,
             removedAt: nil
         )
-        try control.ask(bucket: id.bucket) { $0.home.enroll(device) }
-        try control.commit([])
+        try control.change(bucket: id.bucket, undo: { _, _ in }) { $0.home.enroll(device) }
         let found = try control.ask(bucket: id.bucket) { $0.home.devices[id].flatMap(DeviceView.init) }
         guard let found else { throw .unavailable }
         let body = json { writer in

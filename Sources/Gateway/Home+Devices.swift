@@ -201,6 +201,13 @@ extension Home {
         pump(device, at: now)
     }
 
+    /// Undoes a registration that could not be made durable: nobody was told of its token.
+    func takeBack(_ registration: RegistrationState, at now: Moment) {
+        revoke(registration, at: now)
+        registrations.removeValue(forKey: registration.record.token)
+        changes.append(.forget(registration: registration.record.number))
+    }
+
     /// Discards what expired, and forgets tokens that have been dead for a year.
     func sweep(at now: Moment) {
         for device in devices.values where device.queue.heldCount > 0 { dropExpired(device, at: now) }

@@ -136,6 +136,9 @@ final class Home {
         return (changes, submitted)
     }
 
+    /// Whether something waits to be taken.
+    var hasWork: Bool { !effects.isEmpty || !changes.isEmpty }
+
     /// Turns delayed pushes whose time has come into changes.
     func submitDelayed(at now: Moment) {
         while delayedStart < delayed.count, delayed[delayedStart].due <= now {
@@ -164,6 +167,18 @@ final class Home {
             metrics.held.add(-1)
             // Its place in the window is free.
             pump(waiting.device, at: now)
+        }
+    }
+
+    /// The end of a drain: what is not durable by now is told so, and is not kept either. One that is with the store
+    /// is discarded behind its append, so that the two cancel or are both written.
+    func refuseUnanswered(at now: Moment) {
+        let waiting = unanswered
+        unanswered = [:]
+        for (number, push) in waiting {
+            answer(.refused(.shutdown), push)
+            if push.device.queue.withdraw(push.push) { metrics.held.add(-1) }
+            if push.isSubmitted { changes.append(.discard(number)) }
         }
     }
 

@@ -20,12 +20,21 @@ struct ListPage {
         limit = number
     }
 
-    /// The page of `all`, which is sorted by `key`; keys are told to clients and come back as `after`.
+    /// The page of `all`, which is sorted by `key` as text; keys are told to clients and come back as `after`.
     func response<Item>(_ all: [Item], key: (Item) -> String, write: (Item, inout JSONWriter) -> Void) -> AdminResponse
     {
-        let start = after.map { after in all.firstIndex { key($0) == after }.map { $0 + 1 } ?? all.count } ?? 0
-        let page = all[start...].prefix(limit)
-        let next = start + page.count < all.count ? page.last.map(key) : nil
+        // By order, not by equality: what `after` names may be gone meanwhile.
+        let page = after.map { after in all.drop { key($0) <= after } } ?? all[...]
+        return response(page, key: key, write: write)
+    }
+
+    private func response<Item>(
+        _ all: ArraySlice<Item>,
+        key: (Item) -> String,
+        write: (Item, inout JSONWriter) -> Void
+    ) -> AdminResponse {
+        let page = all.prefix(limit)
+        let next = page.count < all.count ? page.last.map(key) : nil
         return response(Array(page), next: next, write: write)
     }
 
@@ -39,4 +48,10 @@ struct ListPage {
         }
         return AdminResponse(status: 200, body: body)
     }
+}
+
+/// A number as a key of `ListPage`: as text in the same order.
+func pageKey(_ number: UInt64) -> String {
+    let digits = String(number)
+    return String(repeating: "0", count: 20 - digits.utf8.count) + digits
 }

@@ -131,11 +131,13 @@ extension Loop {
 
     func serve(_ event: Poller.Event) {
         guard let connection = connections[event.token] else { return }
+        if case .device(let device) = connection, device.isMuted, event.isHungUp { return close(event.token) }
         if event.isWritable {
             do throws(StreamFailure) {
                 try connection.stream.flush()
-                if connection.stream.unsentCount == 0 { watchReading(connection.stream, event.token) }
                 if case .device(let device) = connection { roomChanged(device) }
+                let isMuted = if case .device(let device) = connection { device.isMuted } else { false }
+                if connection.stream.unsentCount == 0, !isMuted { watchReading(connection.stream, event.token) }
             } catch {
                 return close(event.token)
             }
@@ -153,7 +155,7 @@ extension Loop {
         try? poller.change(stream.descriptor.number, token: token, for: .write)
     }
 
-    private func watchReading(_ stream: SecureStream, _ token: UInt64) {
+    func watchReading(_ stream: SecureStream, _ token: UInt64) {
         // As above.
         try? poller.change(stream.descriptor.number, token: token, for: .read)
     }

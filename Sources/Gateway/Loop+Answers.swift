@@ -114,27 +114,29 @@ extension Loop {
     func markDirty(_ connection: DeviceConnection) {
         guard !connection.isDirty else { return }
         connection.isDirty = true
-        dirty.append(connection.token)
+        dirtyDevices.append(connection.token)
     }
 
-    /// One record and one write per connection and turn.
+    /// One record and one write per provider connection and turn.
     func flushDirty() {
-        while !dirty.isEmpty {
-            var tokens: [UInt64] = []
-            swap(&tokens, &dirty)
-            for token in tokens {
-                switch connections[token] {
-                case .provider(let connection): flush(connection)
-                case .device(let connection): flush(connection)
-                case nil: continue
-                }
-            }
-            tokens.removeAll(keepingCapacity: true)
-            if dirty.isEmpty {
-                swap(&tokens, &dirty)
-                return
-            }
+        var tokens: [UInt64] = []
+        swap(&tokens, &dirty)
+        for token in tokens {
+            if case .provider(let connection) = connections[token] { flush(connection) }
         }
+        tokens.removeAll(keepingCapacity: true)
+        if dirty.isEmpty { swap(&tokens, &dirty) }
+    }
+
+    /// The same for devices.
+    func flushDevices() {
+        var tokens: [UInt64] = []
+        swap(&tokens, &dirtyDevices)
+        for token in tokens {
+            if case .device(let connection) = connections[token] { flush(connection) }
+        }
+        tokens.removeAll(keepingCapacity: true)
+        if dirtyDevices.isEmpty { swap(&tokens, &dirtyDevices) }
     }
 
     func flush(_ connection: ProviderConnection) {

@@ -73,7 +73,7 @@ extension Loop {
     }
 
     private func registered(_ request: TokenRequest, _ made: RegistrationState, _ token: UInt64, _ error: StoreError?) {
-        if error != nil { home.revoke(made, at: now) }
+        if error != nil { home.takeBack(made, at: now) }
         guard case .device(let connection) = connections[token] else { return }
         connection.isWaitingForStore = false
         if error == nil {
@@ -81,7 +81,7 @@ extension Loop {
         } else {
             acknowledge(request, nil, connection, reason: "ServiceUnavailable")
         }
-        obey(connection)
+        resume(connection)
     }
 
     private func acknowledge(

@@ -18,12 +18,30 @@ extension Loop {
                     let plain = buffers.transport.plaintext
                     if count > 0 { connection.decoder.append(plain.span.extracting(0..<count)) }
                     obey(connection)
+                    if mute(connection) { return }
                     guard mayContinue, connections[connection.token] != nil else { return }
                 }
             }
         } catch {
             ended(connection)
         }
+    }
+
+    /// Stops reading a device that sends on while enough of its commands wait. True if it did.
+    private func mute(_ connection: DeviceConnection) -> Bool {
+        guard connection.mustWait, connection.decoder.bufferedCount > Limits.waitingCommands else { return false }
+        connection.isMuted = true
+        // A failure here means that the descriptor is gone; its next event closes it.
+        try? poller.change(connection.stream.descriptor.number, token: connection.token, for: [])
+        return true
+    }
+
+    /// Goes on with commands that had to wait, and with reading, once they need not.
+    func resume(_ connection: DeviceConnection) {
+        obey(connection)
+        guard connection.isMuted, !connection.mustWait, connections[connection.token] != nil else { return }
+        connection.isMuted = false
+        watchReading(connection.stream, connection.token)
     }
 
     private func ended(_ connection: DeviceConnection) {
@@ -36,7 +54,7 @@ extension Loop {
     /// Obeys the commands that have come, one after the other, until one must wait for the store.
     func obey(_ connection: DeviceConnection) {
         do throws(WireError) {
-            while !connection.isWaitingForStore, !connection.stream.isEnding, connections[connection.token] != nil,
+            while !connection.mustWait, !connection.stream.isEnding, connections[connection.token] != nil,
                 let message = try connection.decoder.next()
             {
                 switch connection.phase {
@@ -257,6 +275,7 @@ extension Loop {
             connection.release(at: now)
             if !connection.output.isEmpty { markDirty(connection) }
             connection.updateRoom()
+            resume(connection)
             home.tick(device, at: now)
             carryOutEffects()
         }

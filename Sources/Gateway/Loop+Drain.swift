@@ -20,7 +20,14 @@ extension Loop {
                 if case .device(let device) = connection { sayGoodbye(device) }
             }
         case .close:
+            home.refuseUnanswered(at: now)
+            carryOutEffects()
             eachProvider { connection in
+                for (request, _) in connection.refused { refuse(request, .shutdown, connection) }
+                connection.refused = []
+                connection.http.takeIncomplete(into: &requests)
+                for request in requests { refuse(request, .shutdown, connection) }
+                requests.removeAll(keepingCapacity: true)
                 for place in connection.places() {
                     let address = ReplyAddress(loop: index, connection: connection.token, place: place)
                     deliver(.refused(.shutdown), to: address)
@@ -32,6 +39,7 @@ extension Loop {
             }
         }
         flushDirty()
+        flushDevices()
     }
 
     /// Requests that wait for an answer or are not complete.

@@ -40,6 +40,7 @@ extension Loop {
             return false
         }
         connection.http.takeRequests(into: &requests)
+        turnRequests += requests.count
         for request in requests { handle(request, connection) }
         requests.removeAll(keepingCapacity: true)
         if !connection.refused.isEmpty { answerRefused(connection) }
@@ -79,13 +80,12 @@ extension Loop {
         // Channel management has paths of its own; no push goes in here.
         if connection.isForChannels { throw .badPath }
         let target = try PushRequest.target(head, bytes)
-        let verified = try authorize(head, bytes, connection)
+        let verified = try authorize(request, head, connection)
         let messageID = try PushRequest.messageID(head, bytes)
-        let topic = try allowedTopic(head, bytes, verified, connection)
+        let topic = try allowedTopic(request, head, verified, connection)
         let parsed = try PushRequest(head, bytes, topicSuffix: topic.suffix)
         try checkPayload(request, parsed)
-        guard case .token(let digits) = target else { throw .missingDeviceToken }
-        guard let token = DeviceToken(hex: bytes.extracting(digits)) else { throw .badDeviceToken }
+        let token = try deviceToken(target)
         if let forced = shared.answers.next() { throw forced }
 
         let apnsID = messageID.map { Array(request.bytes[$0]) } ?? random.messageID()
@@ -111,18 +111,19 @@ extension Loop {
 
     /// The connection's provider token. The header is compared with the last good one before it is parsed.
     private func authorize(
+        _ request: HTTP2Request,
         _ head: RequestHead,
-        _ bytes: Span<UInt8>,
         _ connection: ProviderConnection
     ) throws(Rejection) -> VerifiedToken {
-        guard let range = head[.authorization] else { throw .missingProviderToken }
-        let header = bytes.extracting(range)
         if let verified = connection.verified, verified.catalogVersion == catalog.version,
-            equals(header, connection.authorization)
+            request.holds(RequestField.authorization.rawValue, connection.authorization)
         {
             try verified.claims.checkAge(at: now)
             return verified
         }
+        guard let range = head[.authorization] else { throw .missingProviderToken }
+        let bytes = request.bytes
+        let header = bytes.span.extracting(range)
         guard let start = bearerTokenStart(header) else { throw .missingProviderToken }
         guard header.count <= Limits.authorization else { throw .invalidProviderToken }
         let token = header.extracting(start..<header.count)
@@ -143,17 +144,20 @@ extension Loop {
     }
 
     private func allowedTopic(
+        _ request: HTTP2Request,
         _ head: RequestHead,
-        _ bytes: Span<UInt8>,
         _ verified: VerifiedToken,
         _ connection: ProviderConnection
     ) throws(Rejection) -> Topic {
-        let name = bytes.extracting(try PushRequest.topic(head, bytes))
         let topic: Topic
-        if let (last, version) = connection.lastTopic, version == catalog.version, equals(name, last.bytes) {
+        if let (last, version) = connection.lastTopic, version == catalog.version,
+            request.holds(RequestField.topic.rawValue, last.bytes)
+        {
             topic = last
         } else {
-            guard let found = catalog.topicsByName[String(decoding: copy(name), as: UTF8.self)] else {
+            let bytes = request.bytes
+            let name = bytes[try PushRequest.topic(head, bytes.span)]
+            guard let found = catalog.topicsByName[String(decoding: name, as: UTF8.self)] else {
                 throw .topicDisallowed
             }
             topic = found
@@ -200,8 +204,10 @@ private func bearerTokenStart(_ header: Span<UInt8>) -> Int? {
     return scheme.count
 }
 
-private func equals(_ a: Span<UInt8>, _ b: [UInt8]) -> Bool {
-    guard a.count == b.count else { return false }
-    for index in 0..<a.count where a[index] != b[index] { return false }
-    return true
+private func deviceToken(_ target: PushRequest.Target) throws(Rejection) -> DeviceToken {
+    switch target {
+    case .token(let token): return token
+    case .badToken: throw .badDeviceToken
+    case .missingToken: throw .missingDeviceToken
+    }
 }

@@ -43,6 +43,10 @@ final class Loop {
     var poller: Poller
     var deadlines = Deadlines()
     var dirty: [UInt64] = []
+    var dirtyDevices: [UInt64] = []
+    /// Requests this turn has taken in; and whether the last turn left its notifications unwritten.
+    var turnRequests = 0
+    private var isGathering = false
     var outbox: [[LoopMessage]]
     var listeners: [LoopListener]
     var isRefusing = false
@@ -52,6 +56,9 @@ final class Loop {
     var openingCount = 0
     private var mail: [LoopMessage] = []
     private var batches: [UInt64: [Push]] = [:]
+    /// What batches say of devices and registrations, and what is to be said again because it could not be written.
+    private var records: [UInt64: [StoreChange]] = [:]
+    private var unwritten: [StoreChange] = []
     private var onDurable: [UInt64: [(Loop, StoreError?) -> Void]] = [:]
     private var waitingForBatch: [(Loop, StoreError?) -> Void] = []
     private var nextBatch: UInt64 = 1
@@ -118,6 +125,8 @@ final class Loop {
     private var timeout: Int32 {
         var next = deadlines.next.map { Moment(nanoseconds: $0) } ?? .distantFuture
         if let delayed = home.nextDelayed { next = min(next, delayed) }
+        // What came up while the last turn was being written must not wait for an event.
+        if isGathering || !dirty.isEmpty || !dirtyDevices.isEmpty || home.hasWork { return 0 }
         let wait = (next - shared.clock.now()).nanoseconds
         return Int32(min(max((wait + 999_999) / 1_000_000, 0), 1000))
     }
@@ -159,6 +168,7 @@ final class Loop {
         carryOutEffects()
         submit()
         flushDirty()
+        gatherOrFlush()
         for place in outbox.indices where !outbox[place].isEmpty {
             shared.mailboxes[place].post(contentsOf: &outbox[place])
         }
@@ -167,17 +177,30 @@ final class Loop {
         }
     }
 
+    /// Under load notifications wait one turn more, so that twice as many share a record and a write; a turn that was
+    /// short writes at once.
+    private func gatherOrFlush() {
+        isGathering = !isGathering && turnRequests >= Self.gatherAbove
+        turnRequests = 0
+        if !isGathering { flushDevices() }
+    }
+
+    /// Requests in a turn from which on the loop counts as loaded: then a turn takes a millisecond or more anyway.
+    private static let gatherAbove = 64
+
     private func submit() {
         let (changes, pushes) = home.takeChanges()
         guard !changes.isEmpty else { return }
         let waiting = waitingForBatch
         waitingForBatch = []
-        guard !pushes.isEmpty || !waiting.isEmpty else {
+        let saved = changes.filter(\.isRecord)
+        guard !pushes.isEmpty || !waiting.isEmpty || !saved.isEmpty else {
             return shared.store.submit(changes, done: nil)
         }
         let batch = nextBatch
         nextBatch += 1
         batches[batch] = pushes
+        if !saved.isEmpty { records[batch] = saved }
         onDurable[batch] = waiting
         let mailbox = shared.mailboxes[index]
         shared.store.submit(changes) { mailbox.post(.committed(batch: batch, $0)) }
@@ -187,6 +210,8 @@ final class Loop {
     func whenDurable(_ work: @escaping (Loop, StoreError?) -> Void) { waitingForBatch.append(work) }
 
     private func committed(_ batch: UInt64, _ error: StoreError?) {
+        // Memory is right and the store is behind: it is told again until it has taken it.
+        if let saved = records.removeValue(forKey: batch), error != nil { unwritten += saved }
         if let pushes = batches.removeValue(forKey: batch) { home.committed(pushes, error, at: now) }
         for work in onDurable.removeValue(forKey: batch) ?? [] { work(self, error) }
         carryOutEffects()
@@ -216,6 +241,8 @@ final class Loop {
             nextSample = now + .seconds(1)
             // A listener that paused for want of descriptors has no other event to wake it.
             resumeListeners()
+            home.changes = unwritten + home.changes
+            unwritten = []
             if index == 0 { shared.rates.sample(at: Clock.monotonic()) }
         }
     }
@@ -232,5 +259,15 @@ final class Loop {
         guard moment < armed else { return armed }
         deadlines.add(token, at: moment.nanoseconds)
         return moment
+    }
+}
+
+extension StoreChange {
+    /// Whether it is about a device or a registration; pushes have their own ways to be tried again.
+    fileprivate var isRecord: Bool {
+        switch self {
+        case .save, .forget, .saveDevice: true
+        case .append, .discard, .saveApp, .removeApp, .saveKey: false
+        }
     }
 }

@@ -77,16 +77,14 @@ struct RandomIDs {
 
     /// Sixteen bytes.
     mutating func uniqueID() -> [UInt8] {
-        var bytes: [UInt8] = []
-        bytes.reserveCapacity(16)
-        for _ in 0..<2 {
-            var word = next()
-            for _ in 0..<8 {
-                bytes.append(UInt8(truncatingIfNeeded: word))
-                word >>= 8
+        let words = (next(), next())
+        return [UInt8](capacity: 16) { output in
+            for word in [words.0, words.1] {
+                for shift in stride(from: UInt64(0), to: 64, by: 8) {
+                    output.append(UInt8(truncatingIfNeeded: word >> shift))
+                }
             }
         }
-        return bytes
     }
 
     /// An `apns-id` of our own: uppercase, as the service makes them.
@@ -105,11 +103,13 @@ func uuidText(_ bytes: [UInt8], uppercase: Bool = false) -> [UInt8] {
 func appendUUID(_ bytes: [UInt8], to text: inout [UInt8], uppercase: Bool = false) {
     // What a letter's code lies beyond that of the digit 9.
     let gap = uppercase ? UInt8(ascii: "A") - UInt8(ascii: "9") - 1 : UInt8(ascii: "a") - UInt8(ascii: "9") - 1
-    for index in 0..<16 {
-        if index == 4 || index == 6 || index == 8 || index == 10 { text.append(UInt8(ascii: "-")) }
-        let (high, low) = (bytes[index] >> 4, bytes[index] & 15)
-        text.append(UInt8(ascii: "0") + high + (high > 9 ? gap : 0))
-        text.append(UInt8(ascii: "0") + low + (low > 9 ? gap : 0))
+    text.append(addingCapacity: 36) { output in
+        for index in 0..<16 {
+            if index == 4 || index == 6 || index == 8 || index == 10 { output.append(UInt8(ascii: "-")) }
+            let (high, low) = (bytes[index] >> 4, bytes[index] & 15)
+            output.append(UInt8(ascii: "0") + high + (high > 9 ? gap : 0))
+            output.append(UInt8(ascii: "0") + low + (low > 9 ? gap : 0))
+        }
     }
 }
 

@@ -2,7 +2,7 @@ import Admin
 import JSON
 import PushCore
 
-/// `/v1/queues/{token}`: what is held for a registration, in the order it would be sent.
+/// `/v1/queues/{token}`: what is held for a registration, oldest first.
 struct QueueRoutes {
     private let control: Control
 
@@ -14,9 +14,10 @@ struct QueueRoutes {
             loop.home.registrations[token].map { $0.owner.queue.held(for: $0.record.number) }
         }
         guard let pushes = found.compactMap({ $0 }).first else { throw .notFound("no registration with this token") }
+        let sorted = pushes.sorted { $0.number < $1.number }
         let showsPayload = request.query["payload"] == "true"
         let now = control.now
-        return try ListPage(request).response(pushes, key: { String($0.number) }) { push, writer in
+        return try ListPage(request).response(sorted, key: { pageKey($0.number) }) { push, writer in
             writer.field("id", String(push.number))
             writer.field("apnsID", String(decoding: push.apnsID, as: UTF8.self))
             writer.field("size", push.payload.count)

@@ -1,7 +1,6 @@
 import Admin
 import JSON
 import PushCore
-import Storage
 
 /// `/v1/registrations`.
 struct RegistrationRoutes {
@@ -31,7 +30,7 @@ struct RegistrationRoutes {
             }.map(RegistrationView.init)
         }
         let sorted = found.flatMap { $0 }.sorted { $0.record.number < $1.record.number }
-        return try ListPage(request).response(sorted, key: \.record.token.hex, write: write)
+        return try ListPage(request).response(sorted, key: { pageKey($0.record.number) }, write: write)
     }
 
     private func add(_ body: JSONValue) throws(AdminFailure) -> AdminResponse {
@@ -44,7 +43,12 @@ struct RegistrationRoutes {
         let state = try state(body)
         let now = control.now
         let home = device?.bucket ?? token.bucket
-        let made: RegistrationView? = try control.ask(bucket: home) { loop in
+        try reserve(token, home)
+        let undo: @Sendable (Loop, RegistrationView?) -> Void = { loop, made in
+            guard made != nil, let registration = loop.home.registrations[token] else { return }
+            loop.home.takeBack(registration, at: now)
+        }
+        let made: RegistrationView? = try control.change(bucket: home, undo: undo) { loop in
             guard loop.home.registrations[token] == nil else { return nil }
             let record = Registration(
                 number: loop.home.numbers.nextRegistration(),
@@ -59,11 +63,17 @@ struct RegistrationRoutes {
             return loop.home.registrations[token].map(RegistrationView.init)
         }
         guard let made else { throw .exists("a registration with this token exists") }
-        try control.ask(bucket: token.bucket) { loop in
-            if loop.loop(of: home) != loop.index { loop.home.elsewhere[token] = home }
-        }
-        try control.commit([])
         return AdminResponse(status: 201, body: json { write(made, &$0) })
+    }
+
+    /// The loop that a token seems to belong to knows where it really is at home, and that it is taken.
+    private func reserve(_ token: DeviceToken, _ home: UInt16) throws(AdminFailure) {
+        let isFree = try control.ask(bucket: token.bucket) { loop in
+            guard loop.home.registrations[token] == nil, loop.home.elsewhere[token] == nil else { return false }
+            if loop.loop(of: home) != loop.index { loop.home.elsewhere[token] = home }
+            return true
+        }
+        guard isFree else { throw .exists("a registration with this token exists") }
     }
 
     private func device(_ body: JSONValue) throws(AdminFailure) -> DeviceID? {
@@ -98,7 +108,8 @@ struct RegistrationRoutes {
     private func revoke(_ text: String) throws(AdminFailure) -> AdminResponse {
         guard let token = DeviceToken(hex: text) else { throw .notFound("no registration with this token") }
         let now = control.now
-        let wasThere = try control.ask { loop in
+        let home = try control.ask(bucket: token.bucket) { $0.home.elsewhere[token] ?? token.bucket }
+        let wasThere = try control.change(bucket: home, undo: { _, _ in }) { loop in
             guard let registration = loop.home.registrations[token], registration.record.state == .active else {
                 return false
             }
@@ -106,8 +117,7 @@ struct RegistrationRoutes {
             loop.carryOutEffects()
             return true
         }
-        guard wasThere.contains(true) else { throw .notFound("no active registration with this token") }
-        try control.commit([])
+        guard wasThere else { throw .notFound("no active registration with this token") }
         return AdminResponse(status: 204)
     }
 

@@ -1,3 +1,5 @@
+import Glibc
+
 /// One request. The owner gets it from `takeRequests` and gives it back with `release`; then it is used again.
 package final class HTTP2Request {
     private let cell: Cell<RequestRecord>
@@ -42,6 +44,16 @@ package final class HTTP2Request {
     package func range(of field: Int) -> Range<Int>? {
         let field = record.fields[field]
         return field.times == 0 ? nil : Int(field.start)..<Int(field.end)
+    }
+
+    /// Whether the field came and its first value is `value`: for what is compared with each request.
+    package func holds(_ field: Int, _ value: [UInt8]) -> Bool {
+        guard let range = range(of: field), range.count == value.count else { return false }
+        return record.bytes.withUnsafeBytes { bytes in
+            value.withUnsafeBytes { value in
+                value.isEmpty || memcmp(bytes.baseAddress! + range.lowerBound, value.baseAddress!, value.count) == 0
+            }
+        }
     }
 
     /// How often a field came.

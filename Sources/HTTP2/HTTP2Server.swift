@@ -48,6 +48,11 @@ package final class HTTP2Server {
         streams.take(into: &list, session)
     }
 
+    /// Appends the requests that have not come to their end: for an owner that answers everything before it leaves.
+    package func takeIncomplete(into list: inout [HTTP2Request]) {
+        streams.takeIncomplete(into: &list)
+    }
+
     /// Answers with HEADERS and, if there is a body, exactly one DATA frame. Does nothing if the stream is gone.
     package func respond(to request: HTTP2Request, _ answer: HTTP2Answer) {
         precondition(answer.body.count <= 16384, "a body must fit in one frame")

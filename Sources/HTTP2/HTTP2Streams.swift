@@ -85,6 +85,15 @@ struct HTTP2Streams {
         ready.removeAll(keepingCapacity: true)
     }
 
+    /// Hands out what has not come to its end, for an owner that answers everything because it is about to leave.
+    mutating func takeIncomplete(into list: inout [HTTP2Request]) {
+        for request in open where !request.record.isReady {
+            request.record.isReady = true
+            request.record.isTaken = true
+            list.append(request)
+        }
+    }
+
     /// Whether the request may still be answered; each answer makes up for an abandoned or a refused stream.
     mutating func answer(_ request: HTTP2Request) -> Bool {
         guard !request.record.isClosed, !request.record.isSettled else { return false }

@@ -95,14 +95,20 @@ extension DeviceToken: CustomStringConvertible {
     package var description: String { prefix }
 }
 
+/// The value of each byte as a hexadecimal digit; 255 for one that is none.
+private let hexValues: [UInt8] = (0...255).map { hexValue(UInt8($0)) ?? 255 }
+
 /// Sixteen hexadecimal digits from `start` on, as a number.
 private func hexWord(_ digits: Span<UInt8>, at start: Int) -> UInt64? {
     var word: UInt64 = 0
+    // Bad digits leave their mark in `bad` instead of a branch each.
+    var bad: UInt8 = 0
     for index in start..<start + 16 {
-        guard let value = hexValue(digits[index]) else { return nil }
-        word = word << 4 | UInt64(value)
+        let value = hexValues[Int(digits[index])]
+        bad |= value
+        word = word << 4 | UInt64(value & 15)
     }
-    return word
+    return bad < 16 ? word : nil
 }
 
 /// The value of one hexadecimal digit of either case.

@@ -50,9 +50,10 @@ package struct PushRequest: Equatable, Sendable {
     /// The most bytes its payload may have.
     package let payloadLimit: Int
 
-    /// What the path asks for: the digits of a device token, or nothing between the slashes.
+    /// What the path asks for. A token that is no token, or none, is told only after everything else was looked at.
     package enum Target: Equatable, Sendable {
-        case token(Range<Int>)
+        case token(DeviceToken)
+        case badToken
         case missingToken
     }
 
@@ -145,11 +146,12 @@ private func parsePath(_ path: Range<Int>, _ bytes: Span<UInt8>) throws(Rejectio
     guard path.count > prefix, equals(bytes, path.lowerBound..<path.lowerBound + prefix, "/3/device/") else {
         throw .badPath
     }
-    let token = path.lowerBound + prefix..<path.upperBound
-    for index in token {
+    let digits = path.lowerBound + prefix..<path.upperBound
+    if let token = DeviceToken(hex: bytes.extracting(digits)) { return .token(token) }
+    for index in digits {
         if bytes[index] == UInt8(ascii: "/") || bytes[index] == UInt8(ascii: "?") { throw .badPath }
     }
-    return .token(token)
+    return .badToken
 }
 
 /// 8-4-4-4-12 hexadecimal digits of either case; no version is asked for (docs/provider-api.md).

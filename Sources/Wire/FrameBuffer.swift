@@ -5,6 +5,9 @@ struct FrameBuffer {
     private var start = 0
     private var failure: WireError?
 
+    /// Bytes that were not returned in a frame.
+    var count: Int { bytes.count - start }
+
     /// Bytes of memory in use, for tests.
     var capacity: Int { bytes.capacity }
 

@@ -9,6 +9,9 @@ package struct FrameDecoder {
     /// Takes bytes that came.
     package mutating func append(_ bytes: Span<UInt8>) { buffer.append(bytes) }
 
+    /// Bytes that came and were not returned in a frame.
+    package var bufferedCount: Int { buffer.count }
+
     /// The next message, or nil when more bytes are needed. Once it throws it throws for ever.
     package mutating func next() throws(WireError) -> DeviceMessage? {
         try buffer.next(limit: frameLimit) { command, body throws(Malformed) in

@@ -5,9 +5,13 @@ import Testing
 /// What docs/provider-api.md says of a request, as far as parsing alone decides it.
 @Suite struct PushRequestTests {
     @Test func `the digits after the path's prefix are the token`() throws {
-        let request = SampleRequest()
-        guard case .token(let digits) = try request.target() else { throw Rejection.missingDeviceToken }
-        #expect(request.text(digits) == SampleRequest.token)
+        let token = try #require(DeviceToken(hex: SampleRequest.token))
+        #expect(try SampleRequest().target() == .token(token))
+    }
+
+    @Test(arguments: ["g", "abc", "%20", "zz"])
+    func `what is no token is told later`(_ digits: String) throws {
+        #expect(try SampleRequest([.path: "/3/device/\(digits)"]).target() == .badToken)
     }
 
     @Test(arguments: ["/3/device/", "/3/device"])
