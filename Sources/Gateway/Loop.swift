@@ -267,7 +267,7 @@ extension StoreChange {
     fileprivate var isRecord: Bool {
         switch self {
         case .save, .forget, .saveDevice: true
-        case .append, .discard, .saveApp, .removeApp, .saveKey, .setting: false
+        case .append, .discard, .saveApp, .removeApp, .saveKey: false
         }
     }
 }
