@@ -93,7 +93,6 @@ extension Loop {
             request: request,
             apnsID: apnsID,
             uniqueID: uniqueID,
-            type: parsed.type,
             receivedAt: now
         )
         return PushOffer(
