@@ -40,7 +40,7 @@ package struct Config: Equatable, Sendable {
     package var threads = 0
 
     /// Which pushes a device that is away gets later.
-    package var queueMode = QueueMode.queue
+    package var queueMode = QueuePolicy.Mode.queue
     /// Pushes kept per registration without a live session.
     package var queueLimit = 100
     /// The longest a push is kept.
@@ -108,6 +108,18 @@ package struct Config: Equatable, Sendable {
     /// What the delivery log records: everything in development, nothing in production, unless it was set.
     package var effectiveLogDeliveries: LogDeliveries { logDeliveries ?? (environment == .production ? .off : .all) }
 
+    /// What queues need to know of it.
+    var queuePolicy: QueuePolicy {
+        var policy = QueuePolicy()
+        policy.mode = queueMode
+        policy.limit = queueLimit
+        policy.backlog = deliveryBacklog
+        policy.window = deliveryWindow
+        policy.acknowledgementTimeout = deliveryAckTimeout
+        policy.lowPriorityDelay = deliveryLowPriorityDelay
+        return policy
+    }
+
     /// The same settings with what depends on the environment and the machine filled in, to be shown.
     package func resolved(cores: Int) -> Config {
         var copy = self
@@ -123,14 +135,6 @@ package enum StoreLocation: Equatable, Sendable {
     /// Nowhere: gone with the process, for tests.
     case memory
     case sqlite(_ path: String)
-}
-
-/// Which pushes a device that is away gets when it is back.
-package enum QueueMode: String, CaseIterable, Sendable {
-    /// All of them, up to the limit.
-    case queue
-    /// The newest per device and app, as Apple does.
-    case apple
 }
 
 /// How the refusal of a key made for the other environment is spelt.

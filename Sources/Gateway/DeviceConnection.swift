@@ -26,8 +26,6 @@ final class DeviceConnection {
     var lastHeard: Moment
     /// How long it may be silent.
     var idleLimit: Interval
-    /// What its last Filter says, also about topics it has no registration for yet.
-    var filter: [TopicHash: TopicMode] = [:]
     /// A registration of this device is being made durable: its next command waits (docs/device-protocol.md).
     var isWaitingForStore = false
     /// Frames to write this turn.

@@ -25,8 +25,7 @@ final class LoopListener: Sendable {
 extension Loop {
     func accept(from place: Int) {
         let door = listeners[place].door
-        // As many as a turn takes without keeping the open connections waiting.
-        for _ in 0..<64 {
+        for _ in 0..<Limits.acceptsPerTurn {
             if door == .device, openingCount >= shared.config.limitsHandshakes { return pause(place) }
             do throws(SystemError) {
                 guard let accepted = try listeners[place].socket.accept() else { return }

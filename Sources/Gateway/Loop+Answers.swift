@@ -176,15 +176,12 @@ extension Loop {
         switch connections[token] {
         case .provider(let connection):
             connection.isLeaving = true
-            connection.timer = arm(token, at: now + Self.farewell, unless: connection.timer)
+            connection.timer = arm(token, at: now + Limits.farewell, unless: connection.timer)
         case .device(let connection):
-            connection.timer = arm(token, at: now + Self.farewell, unless: connection.timer)
+            connection.timer = arm(token, at: now + Limits.farewell, unless: connection.timer)
         case nil: break
         }
     }
-
-    /// How long a peer may take to close after our FIN.
-    static let farewell = Interval.seconds(5)
 
     // MARK: Time
 

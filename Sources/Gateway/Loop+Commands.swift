@@ -49,7 +49,6 @@ extension Loop {
         for hash in filter.nonWaking { modes[hash] = .enabled }
         for hash in filter.enabled { modes[hash] = .enabled }
         guard modes.count <= Limits.filterTopics else { return end(connection) }
-        connection.filter = modes
         connection.updateRoom()
         let isEmpty = home.filter(device, modes, at: now)
         // Said before the notifications the Filter releases are framed, and before any later TokenAck.
@@ -62,7 +61,7 @@ extension Loop {
             return acknowledge(request, nil, connection, reason: "UnknownTopic")
         }
         if let known = home.registration(device, topic) { return acknowledge(request, known, connection) }
-        let mode = connection.filter[topic.hash] ?? .unlisted
+        let mode = connection.link?.modes[topic.hash] ?? .unlisted
         guard let made = home.register(device, topic, mode, at: now) else {
             return acknowledge(request, nil, connection, reason: "TooManyRegistrations")
         }

@@ -8,7 +8,7 @@ import Wire
 extension Loop {
     func read(_ connection: DeviceConnection) {
         do throws(StreamFailure) {
-            for _ in 0..<8 {
+            for _ in 0..<Limits.readsPerTurn {
                 switch try connection.stream.read() {
                 case .wouldBlock: return
                 case .ended: return ended(connection)

@@ -8,8 +8,7 @@ import TLS
 extension Loop {
     func read(_ connection: ProviderConnection) {
         do throws(StreamFailure) {
-            // A bounded number of reads, so that one sender does not keep the others waiting.
-            for _ in 0..<8 {
+            for _ in 0..<Limits.readsPerTurn {
                 switch try connection.stream.read() {
                 case .wouldBlock: return
                 case .ended: return close(connection.token)

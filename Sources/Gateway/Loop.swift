@@ -20,6 +20,14 @@ struct LoopShared: Sendable {
     let addresses: AddressCounts
 }
 
+/// What a loop begins with: made on the thread that starts the gateway, owned by the loop's.
+struct LoopStart {
+    let home: Home
+    let catalog: Catalog
+    let contexts: TLSContexts
+    let listeners: [LoopListener]
+}
+
 /// One thread: its poller, its connections, its home. Made and run on that thread, so no other thread can name it.
 final class Loop {
     let index: Int
@@ -67,7 +75,6 @@ final class Loop {
     private var isStopped = false
 
     static let mailboxToken: UInt64 = 0
-    static let sweepInterval = Interval.seconds(10)
 
     init(index: Int, shared: LoopShared, start: LoopStart) throws(SystemError) {
         self.index = index
@@ -79,7 +86,7 @@ final class Loop {
         verifier = ProviderTokenVerifier(environment: config.environment, reason: config.providerEnvironmentKeyReason)
         proof = DeviceProof(authority: shared.authority, config: config)
         now = shared.clock.now()
-        nextSweep = now + Self.sweepInterval
+        nextSweep = now + Limits.sweepInterval
         random = RandomIDs()
         outbox = Array(repeating: [], count: shared.mailboxes.count)
         poller = try Poller()
@@ -128,7 +135,7 @@ final class Loop {
         // What came up while the last turn was being written must not wait for an event.
         if isGathering || !dirty.isEmpty || !dirtyDevices.isEmpty || home.hasWork { return 0 }
         let wait = (next - shared.clock.now()).nanoseconds
-        return Int32(min(max((wait + 999_999) / 1_000_000, 0), 1000))
+        return Int32(min(max((wait + 999_999) / 1_000_000, 0), Limits.sleepMilliseconds))
     }
 
     // MARK: Mail
@@ -148,7 +155,6 @@ final class Loop {
         case .answer(let verdict, let address): deliver(verdict, to: address)
         case .device(let device): adopt(device)
         case .committed(let batch, let error): committed(batch, error)
-        case .catalog(let catalog): self.catalog = catalog
         case .perform(let work): work(self)
         case .drain(let step): drain(step)
         case .stop: isStopped = true
@@ -237,7 +243,7 @@ final class Loop {
             }
         }
         if now >= nextSweep {
-            nextSweep = now + Self.sweepInterval
+            nextSweep = now + Limits.sweepInterval
             home.sweep(at: now)
             if index == 0 { shared.metrics.longestTurnNanoseconds.set(0) }
         }

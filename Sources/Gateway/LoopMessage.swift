@@ -53,7 +53,6 @@ enum LoopMessage: Sendable {
     case device(ProvenDevice)
     /// A batch of this loop's changes is durable, or is not.
     case committed(batch: UInt64, StoreError?)
-    case catalog(Catalog)
     /// Work of the admin API, which runs between two turns.
     case perform(@Sendable (Loop) -> Void)
     case drain(DrainStep)

@@ -11,13 +11,12 @@ final class LoopBuffers {
     var plain: [UInt8] = []
     /// Empty buffers with room in them, for sessions that have something to say this turn.
     private var spare: [[UInt8]] = []
-    private static let spareLimit = 256
 
     func borrow() -> [UInt8] { spare.popLast() ?? [] }
 
     func giveBack(_ buffer: inout [UInt8]) {
         buffer.removeAll(keepingCapacity: true)
-        if spare.count < Self.spareLimit, buffer.capacity > 0 { spare.append(buffer) }
+        if spare.count < Limits.spareBuffers, buffer.capacity > 0 { spare.append(buffer) }
         buffer = []
     }
 }

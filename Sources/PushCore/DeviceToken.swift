@@ -10,6 +10,7 @@ package struct DeviceToken: Hashable, Sendable {
 
     private var words: (UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0)
     private var tail: [UInt8] = []
+    /// Bytes in it.
     package let count: Int
 
     /// nil unless there are 1 to 100 bytes.
@@ -53,6 +54,7 @@ package struct DeviceToken: Hashable, Sendable {
         }
     }
 
+    /// One of its bytes.
     package subscript(_ index: Int) -> UInt8 {
         let word =
             switch index >> 3 {
@@ -65,7 +67,9 @@ package struct DeviceToken: Hashable, Sendable {
         return UInt8(truncatingIfNeeded: word >> UInt64(56 - 8 * (index & 7)))
     }
 
+    /// All of its bytes.
     package var bytes: [UInt8] { (0..<count).map { self[$0] } }
+    /// Two lowercase digits for each byte.
     package var hex: String { hexadecimal(bytes) }
 
     /// The first two bytes: they name the token's home loop.
@@ -109,20 +113,4 @@ private func hexWord(_ digits: Span<UInt8>, at start: Int) -> UInt64? {
         word = word << 4 | UInt64(value & 15)
     }
     return bad < 16 ? word : nil
-}
-
-/// The value of one hexadecimal digit of either case.
-package func hexValue(_ digit: UInt8) -> UInt8? {
-    switch digit {
-    case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0")
-    case UInt8(ascii: "a")...UInt8(ascii: "f"): digit - UInt8(ascii: "a") + 10
-    case UInt8(ascii: "A")...UInt8(ascii: "F"): digit - UInt8(ascii: "A") + 10
-    default: nil
-    }
-}
-
-/// Lowercase hexadecimal digits of `bytes`.
-package func hexadecimal(_ bytes: some Sequence<UInt8>) -> String {
-    let digits = Array("0123456789abcdef".utf8)
-    return String(decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
 }

@@ -44,6 +44,18 @@ package enum Limits {
     package static let heldAnswers = 8
     /// Bytes of a device's commands that may wait for the store or a pause; past it its socket is not read.
     package static let waitingCommands = 64 * 1024
+    /// Connections that a loop takes from one listener in a turn: the open ones wait meanwhile.
+    package static let acceptsPerTurn = 64
+    /// Reads of one connection in a turn, 64 KiB each, so that one sender does not keep the others waiting.
+    package static let readsPerTurn = 8
+    /// Empty output buffers a loop keeps for the sessions of its next turns; what is above it is freed.
+    package static let spareBuffers = 256
+    /// How long a loop sleeps at most, so that a clock that is set strands nothing.
+    package static let sleepMilliseconds: Int64 = 1000
+    /// How often a loop looks for what has expired in its queues; until then it only takes memory.
+    package static let sweepInterval = Interval.seconds(10)
+    /// How long a peer may take to close after our FIN.
+    package static let farewell = Interval.seconds(5)
     /// Topics one device may register.
     package static let registrationsPerDevice = 1000
     /// Hashes one Filter may name; a Mac lists over 200.

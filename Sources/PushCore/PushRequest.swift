@@ -10,6 +10,7 @@ package enum RequestField: Int, CaseIterable, Sendable {
     case expiration
     case collapseID
 
+    /// As it stands on the wire.
     package var name: StaticString {
         switch self {
         case .method: ":method"
@@ -33,6 +34,7 @@ package struct RequestHead: Sendable {
 
     package init() {}
 
+    /// Where the first value of a header lies.
     package subscript(field: RequestField) -> Range<Int>? {
         get { ranges[field.rawValue] }
         set { ranges[field.rawValue] = newValue }
@@ -42,10 +44,13 @@ package struct RequestHead: Sendable {
 /// What the headers of a push ask for, each already valid. Parsing follows the order of docs/provider-api.md; the
 /// caller checks the provider token after `target` and the topic between `topic` and `init`.
 package struct PushRequest: Equatable, Sendable {
+    /// nil when absent.
     package let type: PushType?
+    /// 10, or 5 for background, when absent.
     package let priority: Priority
     /// nil when absent; 0 and past moments mean "once".
     package let expiration: UInt64?
+    /// Where it lies in the request's bytes; nil when absent.
     package let collapseID: Range<Int>?
     /// The most bytes its payload may have.
     package let payloadLimit: Int

@@ -2,6 +2,7 @@
 package struct QueuePolicy: Equatable, Sendable {
     /// Which pushes a device that is away gets later.
     package enum Mode: String, Sendable, CaseIterable {
+        /// All of them, up to the limit.
         case queue
         /// One stored notification per device and app, the newest, whatever its priority.
         case apple

@@ -41,6 +41,7 @@ import Testing
     /// Anywhere, also in comments, scripts and documents.
     static let textBans = [
         Ban(pattern: #"\b(FIXME|XXX)\b"#, instead: "fix it before it lands"),
+        Ban(pattern: #"\bdesign\.md\b|(?<![\w/])spec/"#, instead: "cite what stands in the repository"),
         Ban(pattern: #"\bTODO\b(?!\(#\d+\))"#, instead: "write TODO(#12) with its issue, or do it"),
         Ban(
             pattern: #"(?<![\w.}$/])/(tmp|var/tmp|home|root|work|Users)/"#,
@@ -74,6 +75,22 @@ import Testing
     @Test(arguments: SourceFile.product)
     func `the product uses nothing that is banned`(_ file: SourceFile) throws {
         for ban in Self.codeBans { try check(ban, file, in: \.code) }
+    }
+
+    @Test(arguments: SourceFile.product)
+    func `an error that does not matter has its reason beside it`(_ file: SourceFile) throws {
+        let lines = file.text.split(separator: "\n", omittingEmptySubsequences: false)
+        for line in try file.lines(matching: #"\btry\?"#, in: \.code) {
+            let near = lines[max(0, line - 5)..<min(lines.count, line + 2)]
+            if near.contains(where: { $0.contains("//") }) { continue }
+            Issue.record("\(file.path):\(line): say why the failure does not matter")
+        }
+    }
+
+    @Test(arguments: SourceFile.product)
+    func `a short file has no headings`(_ file: SourceFile) throws {
+        guard file.lineCount < 150 else { return }
+        try check(Ban(pattern: "// MARK", instead: "order says enough"), file, in: \.text)
     }
 
     @Test(arguments: SourceFile.written)
