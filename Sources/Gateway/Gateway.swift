@@ -77,6 +77,9 @@ package final class Gateway {
     package init(config: Config, files: InstanceFiles, testHooks: Bool, log: Log, clock: GatewayClock)
         throws(StartError)
     {
+        guard files.adminToken.utf8.count >= Limits.adminTokenMinimum else {
+            throw StartError("the admin token is too short to be a secret; put 32 random bytes in hex into admin.token")
+        }
         Machine.raiseOpenFileLimit()
         let identity = try GatewayIdentity(files, at: clock.now())
         authority = identity.authority.certificate

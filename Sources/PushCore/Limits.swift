@@ -40,6 +40,8 @@ package enum Limits {
     /// How long a push for a live device waits for its acknowledgement before it is written: long enough that most
     /// need no write, short beside the delay a provider notices.
     package static let writeDelay = Interval.milliseconds(50)
+    /// Characters of the admin token: fewer could be guessed, none would let everyone in.
+    package static let adminTokenMinimum = 16
     /// Answers to a device that may wait for a pause to end; until they are fewer its next command waits.
     package static let heldAnswers = 8
     /// Bytes of a device's commands that may wait for the store or a pause; past it its socket is not read.
