@@ -1,8 +1,12 @@
 /// One request to the admin port, whole.
 package struct AdminRequest: Sendable {
+    /// In capitals; a HEAD comes as GET.
     package var method: String
+    /// What the request line asks for.
     package var target: RequestTarget
+    /// The header of that name; nil without one.
     package var authorization: String?
+    /// The whole body; empty when there is none.
     package var body: [UInt8]
     /// Whether the request comes from this machine, so that nobody on the way could read or change it.
     package var peerIsLoopback = true

@@ -1,7 +1,10 @@
 /// What the admin port answers: a body, or a stream of server-sent events.
 package struct AdminResponse: Sendable {
+    /// The HTTP status.
     package var status: Int
+    /// What `Content-Type` says of the body.
     package var contentType: String
+    /// The whole body; not looked at if there is a stream.
     package var body: [UInt8]
     /// Headers beside `Content-Type`, which is left out when there is no body.
     package var headers: [(name: String, value: String)] = []

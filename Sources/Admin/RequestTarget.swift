@@ -1,6 +1,8 @@
 /// What a request line asks for: a path and the fields of a query.
 package struct RequestTarget: Equatable, Sendable {
+    /// Up to the question mark.
     package let path: String
+    /// The fields behind it.
     package let query: [String: String]
 
     /// Splits `text` at the question mark and undoes the escapes. Of a field that comes twice, the last counts.

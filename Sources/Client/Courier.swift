@@ -4,7 +4,9 @@ package import Wire
 
 /// Who a device is: its certificate, signed by the gateway's authority, and the key in it.
 package struct CourierIdentity: Sendable {
+    /// The certificate that enrolment gave.
     package let certificatePEM: [UInt8]
+    /// Its private key. A secret.
     package let keyPEM: [UInt8]
 
     package init(certificatePEM: [UInt8], keyPEM: [UInt8]) {
@@ -15,11 +17,15 @@ package struct CourierIdentity: Sendable {
 
 /// Where a device connects and what it wants there.
 package struct CourierConfiguration: Sendable {
+    /// A name or an address of the gateway.
     package var host: String
+    /// Its device port.
     package var port: UInt16
     /// The authorities that may have signed the gateway's certificate; nil verifies nothing, for tests alone.
     package var caPEM: [UInt8]?
+    /// Who the device is.
     package var identity: CourierIdentity
+    /// What it registers and enables, by name.
     package var topics: [String]
     /// Whether to offer Carillon's own form of the protocol; a gateway that lacks it answers in the plain one.
     package var extended: Bool
@@ -63,7 +69,9 @@ package struct CourierNotification: Equatable, Sendable {
     package var token: String
     /// The topic's name; its hash in hexadecimal if the gateway did not tell and the device did not ask for it.
     package var topic: String
+    /// As the provider sent it, byte for byte.
     package var payload: [UInt8]
+    /// What the acknowledgement names.
     package var messageID: UInt32
     /// Unix seconds.
     package var expiry: UInt32
@@ -71,10 +79,13 @@ package struct CourierNotification: Equatable, Sendable {
     package var timestamp: UInt64
     /// 0 is live, 1 was stored, 3 is the last that was stored.
     package var storageFlags: UInt8
+    /// 10, 5 or 1.
     package var priority: UInt8
     /// As the provider got it in `apns-unique-id`. This and what follows come in the extended form only.
     package var uniqueID: String?
+    /// The collapse id, if the push has one.
     package var collapseID: String?
+    /// The push type, if the provider named one.
     package var pushType: String?
 }
 

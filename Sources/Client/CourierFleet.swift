@@ -5,13 +5,17 @@ package import Wire
 
 /// Where a fleet connects and how its devices behave.
 package struct CourierFleetConfiguration: Sendable {
+    /// A name or an address of the gateway.
     package var host: String
+    /// Its device port.
     package var port: UInt16
     /// The authorities that may have signed the gateway's certificate; nil verifies nothing, for tests alone.
     package var caPEM: [UInt8]?
     /// The one topic that each device registers.
     package var topic: String
+    /// Whether the devices offer Carillon's own form of the protocol.
     package var extended: Bool = true
+    /// Whether notifications are acknowledged.
     package var acknowledges: Bool = true
     /// Handshakes that may be going on at once: more would time each other out on a busy gateway.
     package var handshakeLimit: Int = 64
@@ -37,6 +41,7 @@ package final class CourierFleet {
     package private(set) var notificationCount = 0
     /// Connections that ended or could not be made, and why the last one did.
     package private(set) var failureCount = 0
+    /// Why the last connection ended; nil while none has.
     package private(set) var lastFailure: CourierError?
 
     private let configuration: CourierFleetConfiguration

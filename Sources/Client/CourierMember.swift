@@ -1,5 +1,6 @@
 /// One device of a fleet.
 struct CourierMember {
+    /// How far its connection has come.
     enum Phase {
         /// Not connected.
         case away

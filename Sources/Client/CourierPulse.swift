@@ -8,6 +8,7 @@ struct CourierPulse {
 
     private static let interval = Int64(intervalMinutes) * 60_000_000_000
 
+    /// What is to be done now.
     enum Action: Equatable {
         case nothing
         case sendKeepAlive

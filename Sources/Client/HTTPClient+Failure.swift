@@ -2,6 +2,7 @@ import CCurl
 
 /// Why there is no answer.
 package struct HTTPFailure: Error, Equatable, CustomStringConvertible {
+    /// What programs may tell apart.
     package enum Kind: Equatable, Sendable {
         /// No such host, or nobody listens there.
         case unreachable
@@ -16,6 +17,7 @@ package struct HTTPFailure: Error, Equatable, CustomStringConvertible {
         case status(Int)
     }
 
+    /// Which kind of failure it is.
     package let kind: Kind
     /// One line for people, with the URL.
     package let description: String

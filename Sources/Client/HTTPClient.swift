@@ -111,8 +111,11 @@ package final class HTTPClient {
 
 /// A whole answer.
 package struct HTTPReply: Sendable {
+    /// The HTTP status.
     package let status: Int
+    /// Every header, in the order in which they came.
     package let headers: [(String, String)]
+    /// The whole body.
     package let body: [UInt8]
 
     /// The first header of that name, in whatever case it came.

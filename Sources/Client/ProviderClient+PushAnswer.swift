@@ -2,8 +2,11 @@ import JSON
 
 /// What the gateway answered to a push.
 package struct PushAnswer: Equatable, Sendable {
+    /// The HTTP status.
     package let status: Int
+    /// What the gateway calls the push; nil if it did not say.
     package let apnsID: String?
+    /// What the delivery log calls it; told in development only.
     package let uniqueID: String?
     /// Why it was refused; nil for 200.
     package let reason: String?

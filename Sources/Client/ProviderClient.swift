@@ -51,13 +51,21 @@ package final class ProviderClient {
 
 /// A push as a provider writes it. Nothing is checked: that is the gateway's part.
 package struct OutgoingPush: Sendable {
+    /// The device token, as it goes into the path.
     package var token: String
+    /// `apns-topic`.
     package var topic: String
+    /// The body.
     package var payload: [UInt8]
+    /// `apns-push-type`; nil leaves it out, as with those below.
     package var pushType: String?
+    /// `apns-priority`.
     package var priority: String?
+    /// `apns-expiration`.
     package var expiration: String?
+    /// `apns-collapse-id`.
     package var collapseID: String?
+    /// `apns-id`.
     package var apnsID: String?
 
     package init(token: String, topic: String, payload: [UInt8]) {

@@ -243,6 +243,7 @@ extension Config {
 
 /// A row of `Config.keys`: reading, printing, the commented file and the documentation all come from it.
 package struct ConfigKey: Sendable {
+    /// As it is written in the file: `provider.port`.
     package let name: String
     /// What a value must be, as in "must be on or off".
     package let expected: String

@@ -2,12 +2,15 @@ package import PushCore
 
 /// How one kind of setting is written, and its bounds. `expected` completes "must be ...".
 package struct ConfigKind<Value: Sendable>: Sendable {
+    /// What a value must be, as in "must be on or off".
     package var expected: String
     /// The smallest and largest value as text; nil when the kind has no order.
     package var bounds: (minimum: String, maximum: String)?
     /// What 0 means; nil when it is refused, or not a number.
     package var zero: String?
+    /// Reads a value; nil when the text is not a good one.
     package var parse: @Sendable (String) -> Value?
+    /// The value as it would be written.
     package var shown: @Sendable (Value) -> String
 
     /// The same kind with the word `auto` for nil.
@@ -30,10 +33,12 @@ extension ConfigKind<String> {
         parse: { $0.contains(where: \.isWhitespace) ? nil : $0 },
         shown: { $0 }
     )
+    /// A file or folder, relative to the settings.
     package static let path = ConfigKind(expected: "a path", parse: { $0 }, shown: { $0 })
 }
 
 extension ConfigKind<Bool> {
+    /// Yes or no.
     package static let flag = ConfigKind(
         expected: "on or off",
         parse: { ["on": true, "off": false][$0] },
@@ -42,6 +47,7 @@ extension ConfigKind<Bool> {
 }
 
 extension ConfigKind<UInt16> {
+    /// One port; 0 is a free one.
     package static let port = ConfigKind(
         expected: "a port from 0 to 65535",
         bounds: ("0", "65535"),
@@ -67,6 +73,7 @@ extension ConfigKind<[UInt16]> {
 }
 
 extension ConfigKind<StoreLocation> {
+    /// Where the store lies.
     package static let store = ConfigKind(
         expected: "memory: or sqlite:PATH",
         parse: { text in
@@ -84,6 +91,7 @@ extension ConfigKind<StoreLocation> {
 }
 
 extension ConfigKind<Int> {
+    /// A whole number within `range`; `zero` says what 0 means.
     package static func count(_ range: ClosedRange<Int>, zero: String? = nil) -> ConfigKind {
         ConfigKind(
             expected: "a whole number from \(range.lowerBound) to \(range.upperBound)",
@@ -96,6 +104,7 @@ extension ConfigKind<Int> {
 }
 
 extension ConfigKind<Interval> {
+    /// A length of time within `range`; `zero` says what 0 means.
     package static func duration(_ range: ClosedRange<Interval>, zero: String? = nil) -> ConfigKind {
         let bounds = (range.lowerBound.setting, range.upperBound.setting)
         return ConfigKind(

@@ -18,12 +18,15 @@ package enum ConfigSource: Equatable, Sendable {
 
 /// One mistake in the settings.
 package struct ConfigProblem: Equatable, Sendable {
+    /// Where the mistake stands.
     package let source: ConfigSource
+    /// What is wrong and what would be right.
     package let message: String
 }
 
 /// Every mistake in the settings, at once.
 package struct ConfigError: Error, Equatable {
+    /// At least one.
     package let problems: [ConfigProblem]
 
     /// One line per mistake: where it stands and what to do.
@@ -34,6 +37,7 @@ package struct ConfigError: Error, Equatable {
 
 /// Settings and where each came from.
 package struct LoadedConfig: Sendable {
+    /// The settings in force.
     package private(set) var config = Config()
     private var sources: [String: ConfigSource] = [:]
     private var problems: [ConfigProblem] = []

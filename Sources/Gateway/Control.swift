@@ -48,8 +48,6 @@ final class Control: Sendable {
 
     private static let patienceMilliseconds = Int(Limits.adminPatience.milliseconds)
 
-    // MARK: Asking loops
-
     /// Runs `work` on every loop and collects what it returns; a loop that does not answer in time is an error.
     func ask<Value: Sendable>(_ work: @escaping @Sendable (Loop) -> Value) throws(AdminFailure) -> [Value] {
         let replies = shared.mailboxes.map { mailbox in
@@ -108,8 +106,6 @@ final class Control: Sendable {
         guard reply.wait(milliseconds: Self.patienceMilliseconds) == true else { throw .unavailable }
     }
 
-    // MARK: The catalog
-
     /// Makes changes durable, then lets every loop know the new catalog before it returns.
     func update(
         _ decide: @Sendable (Catalog) throws(AdminFailure) -> (apps: [App], keys: [ProviderKey], changes: [StoreChange])
@@ -135,8 +131,6 @@ final class Control: Sendable {
         serverNotAfter.withLock { $0 = end }
         for mailbox in shared.mailboxes { mailbox.post(.perform { $0.contexts = contexts }) }
     }
-
-    // MARK: Readiness and drain
 
     /// Why the gateway should not get traffic; empty when it should.
     var reasonsNotReady: [String] {
@@ -219,49 +213,5 @@ final class Control: Sendable {
     private func wait(for limit: Interval, _ number: Int, until done: () -> Bool) {
         let end = Clock.monotonic() + limit.nanoseconds
         while !done(), isCurrent(number), Clock.monotonic() < end { pause(.milliseconds(20)) }
-    }
-}
-
-/// Why an admin request is refused; the one table of codes and statuses.
-enum AdminFailure: Error {
-    case badRequest(String)
-    case unauthorized
-    case notFound(String)
-    case exists(String)
-    case forbidden(String)
-    case methodNotAllowed
-    case unavailable
-
-    var status: Int {
-        switch self {
-        case .badRequest: 400
-        case .unauthorized: 401
-        case .forbidden: 403
-        case .notFound: 404
-        case .methodNotAllowed: 405
-        case .exists: 409
-        case .unavailable: 503
-        }
-    }
-
-    var code: String {
-        switch self {
-        case .badRequest: "bad_request"
-        case .unauthorized: "unauthorized"
-        case .forbidden: "forbidden"
-        case .notFound: "not_found"
-        case .methodNotAllowed: "method_not_allowed"
-        case .exists: "exists"
-        case .unavailable: "unavailable"
-        }
-    }
-
-    var message: String {
-        switch self {
-        case .badRequest(let text), .notFound(let text), .exists(let text), .forbidden(let text): text
-        case .unauthorized: "send the instance's admin token as Authorization: Bearer"
-        case .methodNotAllowed: "this path does not take that method"
-        case .unavailable: "the gateway or its store did not answer in time; try again"
-        }
     }
 }

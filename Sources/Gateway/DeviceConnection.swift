@@ -4,6 +4,7 @@ import Wire
 
 /// One device's connection: TLS bytes in, frames out, and how far it has come.
 final class DeviceConnection {
+    /// How far the connection has come.
     enum Phase {
         /// TLS, then the Connect.
         case opening
@@ -46,8 +47,6 @@ final class DeviceConnection {
     var link: SessionLink? {
         if case .session(_, let link) = phase { link } else { nil }
     }
-
-    // MARK: Pauses
 
     /// Whether its next command must wait: for the store, or because enough answers wait for a pause to end.
     var mustWait: Bool { isWaitingForStore || held.count >= Limits.heldAnswers }

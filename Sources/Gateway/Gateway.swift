@@ -6,10 +6,15 @@ import TLS
 
 /// The bytes of an instance's files; the gateway itself opens none but the store.
 package struct InstanceFiles: Sendable {
+    /// The server's certificate chain.
     package var certificatePEM: [UInt8]
+    /// The server's private key.
     package var keyPEM: [UInt8]
+    /// The authority that signs devices.
     package var caCertificatePEM: [UInt8]
+    /// The authority's private key.
     package var caKeyPEM: [UInt8]
+    /// What the admin API asks for, without the end of its line.
     package var adminToken: String
     /// Where the database lies; nil keeps everything in memory.
     package var storePath: String?
@@ -41,6 +46,7 @@ package struct InstanceFiles: Sendable {
 
 /// Why a gateway does not start: one line that says what was wrong, where, and what to do.
 package struct StartError: Error, Equatable, CustomStringConvertible {
+    /// The line.
     package let description: String
 
     package init(_ description: String) { self.description = description }
@@ -50,12 +56,17 @@ package struct StartError: Error, Equatable, CustomStringConvertible {
 package final class Gateway {
     /// Where it listens, with the real ports.
     package struct Addresses: Sendable {
+        /// Where providers connect, one address per port.
         package let provider: [String]
+        /// Where channels are managed.
         package let channels: [String]
+        /// Where devices connect, one address per port.
         package let device: [String]
+        /// The admin API, as a URL.
         package let admin: String
     }
 
+    /// Where it listens, with the real ports.
     package let addresses: Addresses
     private let control: Control
     private let workers: [Worker]

@@ -98,7 +98,10 @@ final class Home {
             return apply(device, at: now)
         }
         record(push, Outcome(.received), device, at: now)
-        if push.isOnce { answer(.accepted, reply) }
+        if push.isOnce {
+            metrics.accepted(push.type)
+            answer(.accepted, reply)
+        }
         accepting = push.number
         defer { accepting = nil }
         // Not if it stays in storage, nor if it takes another's place: that one must not leave the store before it came.
@@ -251,8 +254,12 @@ final class Home {
     }
 
     private func answer(_ answer: PushAnswer, _ waiting: Unanswered) {
+        if case .accepted = answer { metrics.accepted(waiting.push.type) }
         self.answer(answer, waiting.reply)
-        for reply in waiting.inherited { self.answer(answer, reply) }
+        for reply in waiting.inherited {
+            if case .accepted = answer { metrics.accepted(waiting.push.type) }
+            self.answer(answer, reply)
+        }
     }
 
     private func answer(_ answer: PushAnswer, _ reply: ReplyAddress) { effects.append(.answer(answer, reply)) }

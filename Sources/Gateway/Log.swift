@@ -3,7 +3,9 @@ package import PushCore
 
 /// One fact of a log line.
 package struct LogField: Sendable {
+    /// The same wherever the same fact is told.
     package let name: StaticString
+    /// No token, key or payload.
     package let value: String
 
     package init(_ name: StaticString, _ value: some CustomStringConvertible & Sendable) {
@@ -31,9 +33,13 @@ package struct Log: Sendable {
         self.write = write
     }
 
+    /// What helps to find a fault; silent unless asked for.
     package func debug(_ message: StaticString, _ fields: LogField...) { line(.debug, message, fields) }
+    /// Starts, stops and refusals.
     package func info(_ message: StaticString, _ fields: LogField...) { line(.info, message, fields) }
+    /// The gateway coped.
     package func warning(_ message: StaticString, _ fields: LogField...) { line(.warning, message, fields) }
+    /// Someone must act.
     package func error(_ message: StaticString, _ fields: LogField...) { line(.error, message, fields) }
 
     private func line(_ level: LogLevel, _ message: StaticString, _ fields: [LogField]) {

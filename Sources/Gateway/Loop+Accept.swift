@@ -5,6 +5,7 @@ import TLS
 
 /// A listening socket of one loop.
 final class LoopListener: Sendable {
+    /// Who comes in by the socket.
     enum Door: Sendable {
         case channels
         case provider

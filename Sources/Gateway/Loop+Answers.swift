@@ -12,7 +12,6 @@ extension Loop {
         shared.metrics.requestSeconds.observe(Int((now - waiting.receivedAt).nanoseconds))
         switch verdict {
         case .accepted:
-            shared.metrics.accepted(waiting.type)
             shared.metrics.answered(nil)
             answer.reset(status: 200)
             answer.add("apns-id", waiting.apnsID.span)

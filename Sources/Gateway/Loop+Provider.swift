@@ -94,7 +94,6 @@ extension Loop {
             request: request,
             apnsID: apnsID,
             uniqueID: uniqueID,
-            type: parsed.type,
             receivedAt: now
         )
         return PushOffer(

@@ -190,9 +190,13 @@ final class Loop {
 
     private func submit() {
         let (changes, pushes) = home.takeChanges()
-        guard !changes.isEmpty else { return }
         let waiting = waitingForBatch
         waitingForBatch = []
+        guard !changes.isEmpty else {
+            // Nothing was changed, so nothing has to become durable.
+            for work in waiting { work(self, nil) }
+            return
+        }
         let saved = changes.filter(\.isRecord)
         guard !pushes.isEmpty || !waiting.isEmpty || !saved.isEmpty else {
             return shared.store.submit(changes, done: nil)

@@ -29,12 +29,14 @@ package enum MetricName: String, CaseIterable, Sendable {
     case processSeconds = "process_cpu_seconds_total"
     case processStart = "process_start_time_seconds"
 
+    /// The types of Prometheus that we use.
     package enum Kind: String, Sendable {
         case counter
         case gauge
         case histogram
     }
 
+    /// What `# TYPE` says.
     package var kind: Kind {
         switch self {
         case .providerRequests, .providerTokenVerifications, .notificationsAccepted, .notificationsDelivered,
@@ -49,6 +51,7 @@ package enum MetricName: String, CaseIterable, Sendable {
         }
     }
 
+    /// What `# HELP` says, and docs/operations.md.
     package var help: String {
         switch self {
         case .providerRequests: "Answers to providers by HTTP status and reason; the reason is empty for 200."

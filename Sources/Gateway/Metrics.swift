@@ -32,16 +32,27 @@ package final class Metrics: Sendable {
     private let accepted = cells(PushType.allCases.count + 1)
     private let discarded = cells(DiscardCause.allCases.count)
     private let handshakes = cells(Handshake.allCases.count)
+    /// Pushes that a device acknowledged without their having waited.
     package let deliveredLive = AtomicCell()
+    /// Pushes that a device acknowledged after they had waited.
     package let deliveredFromStorage = AtomicCell()
+    /// Open provider connections.
     package let providerConnections = AtomicCell()
+    /// Open device sessions.
     package let sessions = AtomicCell()
+    /// Pushes accepted and neither acknowledged nor discarded.
     package let held = AtomicCell()
+    /// Active registrations.
     package let registrations = AtomicCell()
+    /// Pushes sent again for want of an acknowledgement.
     package let redeliveries = AtomicCell()
+    /// Connections closed at once because a bound was reached.
     package let refusedConnections = AtomicCell()
+    /// The longest turn of any loop since the last sweep.
     package let longestTurnNanoseconds = AtomicCell()
+    /// From a request to its answer.
     package let requestSeconds = Histogram.latency()
+    /// From acceptance to acknowledgement, of live pushes.
     package let deliverySeconds = Histogram.latency()
 
     package init() {}
@@ -51,12 +62,18 @@ package final class Metrics: Sendable {
         requests[rejection.map { Self.index($0) + 1 } ?? 0].add(1)
     }
 
+    /// Counts a provider token that was checked.
     package func verified(_ result: Verification) { verifications[Self.index(result)].add(1) }
+    /// Counts a push that was answered 200.
     package func accepted(_ type: PushType?) { accepted[type.map { Self.index($0) + 1 } ?? 0].add(1) }
+    /// Counts a push that will not be delivered.
     package func discarded(_ cause: DiscardCause) { discarded[Self.index(cause)].add(1) }
+    /// Counts how a device's opening ended.
     package func handshake(_ result: Handshake) { handshakes[Self.index(result)].add(1) }
 
+    /// Pushes answered 200.
     package var acceptedTotal: Int { accepted.reduce(0) { $0 + $1.value } }
+    /// Pushes acknowledged by a device.
     package var deliveredTotal: Int { deliveredLive.value + deliveredFromStorage.value }
 
     /// Status, reason and count of each kind of answer that was given.
@@ -65,9 +82,13 @@ package final class Metrics: Sendable {
             + Rejection.allCases.enumerated().map { ($1.status, $1.rawValue, requests[$0 + 1].value) }
     }
 
+    /// By result, for the label of that name.
     package var verificationCounts: [(String, Int)] { Self.pairs(Verification.self, verifications) }
+    /// By cause.
     package var discardCounts: [(String, Int)] { Self.pairs(DiscardCause.self, discarded) }
+    /// By result.
     package var handshakeCounts: [(String, Int)] { Self.pairs(Handshake.self, handshakes) }
+    /// By push type; `none` when the provider did not say.
     package var acceptedCounts: [(String, Int)] {
         [("none", accepted[0].value)]
             + PushType.allCases.enumerated().map { ($1.rawValue, accepted[$0 + 1].value) }
@@ -116,6 +137,7 @@ package final class Histogram: Sendable {
         return Histogram(bounds: microseconds.map { $0 * 1000 }, divisor: 1e9)
     }
 
+    /// Counts one value.
     package func observe(_ value: Int) {
         var index = 0
         while index < bounds.count, value > bounds[index] { index += 1 }
@@ -132,6 +154,7 @@ package final class Histogram: Sendable {
         }
     }
 
+    /// Of all values, in the metric's unit.
     package var sum: Double { Double(total.value) / divisor }
 
     /// The bound under which the share `quantile` of all values lies, in the metric's unit; nil without values.

@@ -68,8 +68,6 @@ struct MetricsPage {
         single(.processStart, Double(control.startedAt.milliseconds) / 1000)
     }
 
-    // MARK: Lines
-
     private mutating func begin(_ name: MetricName) {
         text += "# HELP \(name.rawValue) \(name.help)\n# TYPE \(name.rawValue) \(name.kind.rawValue)\n"
     }

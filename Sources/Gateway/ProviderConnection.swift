@@ -10,7 +10,6 @@ final class ProviderConnection {
         let apnsID: [UInt8]
         /// Sixteen bytes.
         let uniqueID: [UInt8]
-        let type: PushType?
         let receivedAt: Moment
     }
 

@@ -16,6 +16,7 @@ package final class HTTP2Request {
     /// Of the record; valid while the request lives.
     var address: UnsafeMutablePointer<RequestRecord> { cell.pointer }
 
+    /// Its number on the connection.
     package var stream: Int32 { record.stream }
 
     /// The peer has sent all of it.

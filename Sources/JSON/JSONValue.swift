@@ -26,11 +26,13 @@ package enum JSONValue: Sendable {
         return members.first { $0.0 == name }?.1
     }
 
+    /// The text of a string; nil for any other value.
     package var string: String? {
         guard case .string(let text) = self else { return nil }
         return text
     }
 
+    /// An integer; nil for any other value, also for a fraction.
     package var int: Int? {
         guard case .integer(let number) = self else { return nil }
         return Int(number)
@@ -46,21 +48,25 @@ package enum JSONValue: Sendable {
         }
     }
 
+    /// true or false; nil for any other value.
     package var bool: Bool? {
         guard case .bool(let value) = self else { return nil }
         return value
     }
 
+    /// The elements of an array; nil for any other value.
     package var array: [JSONValue]? {
         guard case .array(let elements) = self else { return nil }
         return elements
     }
 
+    /// The members of an object in their order; nil for any other value.
     package var object: [(String, JSONValue)]? {
         guard case .object(let members) = self else { return nil }
         return members
     }
 
+    /// Whether it is `null`.
     package var isNull: Bool {
         guard case .null = self else { return false }
         return true

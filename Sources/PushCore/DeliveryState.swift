@@ -14,6 +14,7 @@ package enum DeliveryState: String, Sendable, CaseIterable {
     case discardedReplaced = "discarded-replaced"
     case discardedUndeliverable = "discarded-undeliverable"
 
+    /// Whether it will not be delivered.
     package var isDiscarded: Bool { rawValue.hasPrefix("discarded") }
     /// Nothing more will happen to the push.
     package var isFinal: Bool { isDiscarded || self == .delivered || self == .deliveredFromStorage }

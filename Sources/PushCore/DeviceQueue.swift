@@ -12,11 +12,13 @@ package struct DeviceQueue: Sendable {
         var supersededBy: UInt64?
     }
 
+    /// What the operator decided.
     package let policy: QueuePolicy
     var lanes: [QueueLane] = []
     var flights: [Flight] = []
     /// nil without a session.
     package internal(set) var isAwake: Bool?
+    /// Pushes that wait, over all registrations.
     package private(set) var waitingCount = 0
     /// Marked entries that still wait: when the last one leaves, it says so.
     private(set) var marked = 0
@@ -27,7 +29,9 @@ package struct DeviceQueue: Sendable {
 
     package init(policy: QueuePolicy) { self.policy = policy }
 
+    /// Whether a session is open.
     package var hasSession: Bool { isAwake != nil }
+    /// Pushes sent and not yet acknowledged.
     package var flightCount: Int { flights.count }
     /// Accepted and neither acknowledged nor discarded.
     package var heldCount: Int { waitingCount + flights.count }

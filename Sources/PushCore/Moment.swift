@@ -37,13 +37,18 @@ package struct Interval: Comparable, Hashable, Sendable {
 
     package init(nanoseconds: Int64) { self.nanoseconds = nanoseconds }
 
+    /// So many thousandths of a second.
     package static func milliseconds(_ count: Int64) -> Interval { Interval(nanoseconds: count * 1_000_000) }
+    /// So many seconds.
     package static func seconds(_ count: Int64) -> Interval { Interval(nanoseconds: count * 1_000_000_000) }
+    /// So many days of 24 hours.
     package static func days(_ count: Int64) -> Interval { seconds(count * 86_400) }
+    /// No time at all.
     package static let zero = Interval(nanoseconds: 0)
 
     /// The same length as a fraction of seconds, for metrics and JSON.
     package var fractionalSeconds: Double { Double(nanoseconds) / 1e9 }
+    /// Whole milliseconds.
     package var milliseconds: Int64 { nanoseconds / 1_000_000 }
 
     package static func < (a: Interval, b: Interval) -> Bool { a.nanoseconds < b.nanoseconds }

@@ -1,8 +1,11 @@
 /// The claims of a provider token whose form is good (Establishing a token-based connection to APNs). Signature and
 /// key are judged elsewhere; here are the rules of its age.
 package struct ProviderToken: Equatable, Sendable {
+    /// `kid`: which key signed it.
     package let keyID: String
+    /// `iss`: whose it is.
     package let team: String
+    /// `iat`: when it was made.
     package let issuedAt: Moment
 
     package init(keyID: String, team: String, issuedAt: Moment) {

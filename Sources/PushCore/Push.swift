@@ -8,6 +8,7 @@ package final class Push: Sendable {
     package let apnsID: [UInt8]
     /// 16 bytes; shown as lowercase hexadecimal in `apns-unique-id`.
     package let uniqueID: [UInt8]
+    /// How soon it must go out.
     package let priority: Priority
     /// nil when the provider did not say.
     package let type: PushType?
@@ -15,6 +16,7 @@ package final class Push: Sendable {
     package let expires: Moment
     /// As the provider sent it; empty when there is none. At most 64 bytes.
     package let collapseID: [UInt8]
+    /// When its home took it.
     package let acceptedAt: Moment
     /// The request's body, byte for byte.
     package let payload: [UInt8]

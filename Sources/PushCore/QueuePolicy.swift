@@ -1,11 +1,13 @@
 /// What an operator decides about queues and delivery; see the settings of the same names.
 package struct QueuePolicy: Equatable, Sendable {
+    /// Which pushes a device that is away gets later.
     package enum Mode: String, Sendable, CaseIterable {
         case queue
         /// One stored notification per device and app, the newest, whatever its priority.
         case apple
     }
 
+    /// `queue.mode`.
     package var mode = Mode.queue
     /// Stored per registration without a live session that enables its topic.
     package var limit = 100
@@ -13,7 +15,9 @@ package struct QueuePolicy: Equatable, Sendable {
     package var backlog = 1000
     /// Unacknowledged per session.
     package var window = 32
+    /// After this long a push is sent again.
     package var acknowledgementTimeout = Interval.seconds(60)
+    /// How long priority 5 may wait for a sleeping device.
     package var lowPriorityDelay = Interval.seconds(30)
 
     package init() {}

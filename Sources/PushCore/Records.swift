@@ -1,6 +1,8 @@
 /// A bundle id that a team may push to.
 package struct App: Equatable, Sendable {
+    /// Its bundle id, which is also its first topic.
     package let bundle: String
+    /// Whose it is.
     package let team: String
     /// Whether the app may use broadcast channels.
     package let broadcast: Bool
@@ -19,14 +21,19 @@ package struct ProviderKey: Equatable, Sendable {
         case all
     }
 
+    /// What `kid` in a provider token names.
     package let keyID: String
+    /// Whose it is.
     package let team: String
+    /// Where it is good.
     package let environment: Scope
     /// The topics it may push to; empty means every topic of the team.
     package let topics: [String]
     /// The public key as SubjectPublicKeyInfo, DER.
     package let publicKey: [UInt8]
+    /// When it was made.
     package let createdAt: Moment
+    /// When it was revoked; nil while it is good.
     package var revokedAt: Moment?
 
     package init(
@@ -50,6 +57,7 @@ package struct ProviderKey: Equatable, Sendable {
 
 /// The first eight bytes of SHA-256 of a device's public key (SubjectPublicKeyInfo): 16 hexadecimal digits outside.
 package struct DeviceID: Hashable, Sendable, CustomStringConvertible {
+    /// The eight bytes as a number.
     package let value: UInt64
 
     package init(_ value: UInt64) { self.value = value }
@@ -72,16 +80,23 @@ package struct DeviceID: Hashable, Sendable, CustomStringConvertible {
 
 /// A device that was enrolled: known by its public key.
 package struct Device: Equatable, Sendable {
+    /// What it signs its Connect with.
     package enum KeyType: String, Sendable, CaseIterable {
         case ec
         case rsa
     }
 
+    /// What its public key makes it.
     package let id: DeviceID
+    /// What the operator calls it.
     package let name: String
+    /// What it signs with.
     package let keyType: KeyType
+    /// What the device protocol calls the device by.
     package let baseToken: DeviceToken
+    /// When its certificate ends.
     package let certificateNotAfter: Moment
+    /// When it was made.
     package let createdAt: Moment
     /// Set when an operator removed it; kept so that its certificate stays refused.
     package var removedAt: Moment?
@@ -107,6 +122,7 @@ package struct Device: Equatable, Sendable {
 
 /// What joins a device and a topic; its token is what an app hands to its provider.
 package struct Registration: Equatable, Sendable {
+    /// Whether the token is good.
     package enum State: UInt8, Sendable {
         case active = 0
         /// The token answers 410 `Unregistered`.
@@ -117,11 +133,15 @@ package struct Registration: Equatable, Sendable {
 
     /// Its number for good: what queued pushes and the delivery log refer to.
     package let number: UInt64
+    /// The device token.
     package let token: DeviceToken
     /// nil for one that was made without a device, for tests.
     package let device: DeviceID?
+    /// The topic by name.
     package let topic: String
+    /// When it was made.
     package let createdAt: Moment
+    /// Whether it is good, or why not.
     package var state: State
     /// When it stopped being active.
     package var revokedAt: Moment?

@@ -8,6 +8,8 @@ package final class AtomicCell: Sendable {
 
     /// Adds `n`, which may be negative.
     package func add(_ n: Int) { number.wrappingAdd(n, ordering: .relaxed) }
+    /// Makes it `n`.
     package func set(_ n: Int) { number.store(n, ordering: .relaxed) }
+    /// What it is now.
     package var value: Int { number.load(ordering: .relaxed) }
 }

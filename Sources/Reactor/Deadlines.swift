@@ -5,7 +5,9 @@ package struct Deadlines: Sendable {
 
     package init() {}
 
+    /// Deadlines in the heap, replaced ones included.
     package var count: Int { heap.count }
+    /// Whether none is left.
     package var isEmpty: Bool { heap.isEmpty }
 
     /// The earliest deadline; nil when there is none.

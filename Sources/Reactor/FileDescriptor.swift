@@ -3,6 +3,7 @@ import Glibc
 
 /// An open descriptor with one owner; it closes when the owner goes.
 package struct FileDescriptor: ~Copyable, Sendable {
+    /// What system calls take. It must not outlive its owner.
     package let number: Int32
 
     package init(owning number: Int32) {

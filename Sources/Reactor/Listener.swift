@@ -38,6 +38,7 @@ package final class Listener: Sendable {
         throw failure
     }
 
+    /// Watch this for reading, then call `accept`.
     package var number: Int32 { descriptor.number }
 
     /// The next connection; nil when none waits. Throws when it cannot have a descriptor
@@ -59,6 +60,7 @@ package final class Listener: Sendable {
 package struct Accepted: ~Copyable, Sendable {
     /// Non-blocking, without Nagle's delay, with TCP keepalive.
     package var descriptor: FileDescriptor
+    /// Who connected.
     package let peer: PeerAddress
 
     /// The descriptor, for its next owner.

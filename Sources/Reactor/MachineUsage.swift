@@ -3,7 +3,9 @@ import Glibc
 
 /// What this process uses now, from /proc and getrusage.
 package struct MachineUsage: Sendable {
+    /// Memory that is in use.
     package let residentBytes: Int
+    /// Descriptors that are open.
     package let openDescriptors: Int
     /// User and system time of all threads.
     package let cpuSeconds: Double

@@ -39,6 +39,7 @@ package struct PeerAddress: Hashable, Sendable, CustomStringConvertible {
         (0..<16).map { UInt8(truncatingIfNeeded: ($0 < 8 ? high : low) >> UInt64(56 - 8 * ($0 & 7))) }
     }
 
+    /// Whether it is an IPv4 address, also mapped into IPv6.
     package var isIPv4: Bool { high == 0 && low >> 32 == Self.mappedPrefix >> 32 }
 
     /// `127.0.0.0/8` or `::1`: the peer is on this machine.

@@ -16,12 +16,15 @@ package struct Poller: ~Copyable {
     package struct Interest: OptionSet, Sendable {
         package let rawValue: UInt32
         package init(rawValue: UInt32) { self.rawValue = rawValue }
+        /// Bytes to read, a connection to accept, or the peer's end.
         package static let read = Interest(rawValue: EPOLLIN.rawValue | EPOLLRDHUP.rawValue)
+        /// Room to write.
         package static let write = Interest(rawValue: EPOLLOUT.rawValue)
     }
 
     /// One descriptor that is ready.
     package struct Event: Sendable {
+        /// What the descriptor was watched with.
         package let token: UInt64
         fileprivate let flags: UInt32
 
@@ -29,6 +32,7 @@ package struct Poller: ~Copyable {
         package var isReadable: Bool {
             flags & (EPOLLIN.rawValue | EPOLLRDHUP.rawValue | EPOLLHUP.rawValue | EPOLLERR.rawValue) != 0
         }
+        /// Whether the descriptor takes bytes.
         package var isWritable: Bool { flags & EPOLLOUT.rawValue != 0 }
         /// Both directions are gone, or the descriptor is broken. The peer's FIN alone is only `isReadable`.
         package var isHungUp: Bool { flags & (EPOLLHUP.rawValue | EPOLLERR.rawValue) != 0 }

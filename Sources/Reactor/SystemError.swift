@@ -3,6 +3,7 @@ import Glibc
 
 /// A system call that failed.
 package struct SystemError: Error, Equatable, CustomStringConvertible {
+    /// The name of the call.
     package let call: StaticString
     /// Its errno; negative for an `EAI` code of getaddrinfo.
     package let number: Int32

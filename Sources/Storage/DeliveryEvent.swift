@@ -4,12 +4,19 @@ package import PushCore
 package struct DeliveryEvent: Sendable {
     /// The push itself: at least with its first event since this process started.
     package var push: Push?
+    /// The push's number.
     package let number: UInt64
+    /// When it happened.
     package let at: Moment
+    /// What the push became.
     package let state: DeliveryState
+    /// Why it was discarded; nil if it was not.
     package let cause: DiscardCause?
+    /// Whose push it is; nil for a registration without a device.
     package let device: DeviceID?
+    /// The registration's topic.
     package let topic: String?
+    /// What may be shown of the device token.
     package let tokenPrefix: String?
 
     /// `device`, `topic` and `tokenPrefix` belong to `push`: with it or not at all.
@@ -36,7 +43,9 @@ package struct DeliveryEvent: Sendable {
 
 /// One step in the life of a push.
 package struct DeliveryChange: Equatable, Sendable {
+    /// When it happened.
     package let at: Moment
+    /// What the push became.
     package let state: DeliveryState
     /// The raw value of the `DiscardCause`.
     package let cause: String?
@@ -50,25 +59,37 @@ package struct DeliveryChange: Equatable, Sendable {
 
 /// What the delivery log knows of a push.
 package struct DeliveryRecord: Equatable, Sendable {
+    /// The push's number.
     package let number: UInt64
+    /// As the provider was told.
     package let apnsID: String
     /// 36 characters, lowercase, 8-4-4-4-12.
     package let uniqueID: String
+    /// The number of its registration.
     package let registration: UInt64
+    /// What may be shown of the device token.
     package let tokenPrefix: String
+    /// Whose push it is; nil for a registration without a device.
     package let device: String?
+    /// The registration's topic.
     package let topic: String
+    /// As the provider named it; nil if it did not.
     package let pushType: String?
+    /// 10, 5 or 1.
     package let priority: Int
     /// Unix seconds; nil for a push that never expires.
     package let expiration: Int64?
+    /// nil without one.
     package let collapseID: String?
     /// Bytes of the payload.
     package let size: Int
+    /// When it was accepted.
     package let acceptedAt: Moment
     /// Where it stands: the state and cause of the last change.
     package internal(set) var state: DeliveryState
+    /// The raw value of the `DiscardCause`; nil if it was not discarded.
     package internal(set) var cause: String?
+    /// Everything that happened to it, in order.
     package internal(set) var changes: [DeliveryChange]
 
     /// The record as it was before its last `count` changes; nil if it has no more.
@@ -83,14 +104,19 @@ package struct DeliveryRecord: Equatable, Sendable {
 
 /// Which records to find. Every filter that is set must fit; the newest come first.
 package struct DeliveryQuery: Sendable {
+    /// As the provider was told, of either case.
     package var apnsID: String?
     /// 32 hexadecimal digits, with or without hyphens.
     package var uniqueID: String?
+    /// The number of a registration.
     package var registration: UInt64?
+    /// The whole name.
     package var topic: String?
+    /// Where the push stands.
     package var state: DeliveryState?
     /// Only records with a lower number: the last one of the page before.
     package var after: UInt64?
+    /// How many at most.
     package var limit: Int
 
     package init(

@@ -68,6 +68,7 @@ package final class DeliveryLog: Sendable {
         for subscription in followers.current() { subscription.cancel() }
     }
 
+    /// How it is doing now.
     package var statistics: DeliveryStatistics { gauges.read() }
 
     private static func translated(_ error: SystemError, _ file: String) -> StoreError {
@@ -77,6 +78,7 @@ package final class DeliveryLog: Sendable {
 
 /// How the delivery log is doing.
 package struct DeliveryStatistics: Sendable {
+    /// Pushes in the log.
     package internal(set) var rows = 0
     /// Events that were lost: too many waited, or they could not be written.
     package internal(set) var dropped = 0

@@ -18,9 +18,13 @@ package struct StoreError: Error, Equatable, CustomStringConvertible, Sendable {
         case test
     }
 
+    /// In which way it failed.
     package let kind: Kind
+    /// What is wrong, in words.
     package let what: String
+    /// The database.
     package let file: String
+    /// What to do about it.
     package let remedy: String
 
     package init(_ kind: Kind, _ what: String, file: String, remedy: String? = nil) {

@@ -2,9 +2,13 @@ package import PushCore
 
 /// Everything a store holds, as it is read at the start.
 package struct StoreSnapshot: Sendable {
+    /// By bundle id.
     package var apps: [App] = []
+    /// By key id, revoked ones included.
     package var keys: [ProviderKey] = []
+    /// By id, removed ones included.
     package var devices: [Device] = []
+    /// By number, ended ones included.
     package var registrations: [Registration] = []
     /// By number, ascending; none expired, and only the newest for each registration and collapse id.
     package var pushes: [Push] = []

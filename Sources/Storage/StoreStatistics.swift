@@ -6,6 +6,7 @@ package struct StoreHistogram: Equatable, Sendable {
     package let bounds: [Double]
     /// One more than there are bounds; not cumulative.
     package private(set) var counts: [Int]
+    /// Of all values.
     package private(set) var sum: Double = 0
 
     package init(bounds: [Double]) {
@@ -13,8 +14,10 @@ package struct StoreHistogram: Equatable, Sendable {
         counts = Array(repeating: 0, count: bounds.count + 1)
     }
 
+    /// How many values.
     package var count: Int { counts.reduce(0, +) }
 
+    /// Counts one value.
     package mutating func add(_ value: Double) {
         counts[bounds.firstIndex { value <= $0 } ?? bounds.count] += 1
         sum += value
@@ -27,6 +30,7 @@ package struct StoreStatistics: Sendable {
     package internal(set) var commits = 0
     /// Transactions that failed.
     package internal(set) var failures = 0
+    /// How long transactions took.
     package internal(set) var commitSeconds = StoreHistogram(
         bounds: [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5]
     )

@@ -49,6 +49,7 @@ package final class StoreThread: Sendable {
         worker.join()
     }
 
+    /// How it is doing now.
     package var statistics: StoreStatistics { gauges.read(at: Clock.monotonic()) }
 }
 

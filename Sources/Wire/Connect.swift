@@ -6,9 +6,11 @@ package struct Connect: Equatable, Sendable {
     package var state: UInt8?
     /// The device's certificate in DER.
     package var certificate: [UInt8]?
+    /// 17 bytes: a zero, the time, and chance.
     package var nonce: [UInt8]?
     /// Two bytes for the form, then the signature itself.
     package var signature: [UInt8]?
+    /// What other clients send as their version; not looked at.
     package var protocolVersion: UInt16?
 
     package init(

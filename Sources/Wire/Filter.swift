@@ -1,10 +1,16 @@
 /// Which topics a device wants, and how. Each one replaces the one before.
 package struct Filter: Equatable, Sendable {
+    /// nil if the device left it out.
     package var baseToken: [UInt8]?
+    /// Delivered.
     package var enabled: [TopicHash]
+    /// Thrown away.
     package var ignored: [TopicHash]
+    /// Delivered, but priorities 5 and 1 only to an awake device.
     package var opportunistic: [TopicHash]
+    /// Kept.
     package var paused: [TopicHash]
+    /// Delivered.
     package var nonWaking: [TopicHash]
 
     package init(

@@ -6,6 +6,7 @@ package struct FrameDecoder {
 
     package init(frameLimit: Int) { self.frameLimit = frameLimit }
 
+    /// Takes bytes that came.
     package mutating func append(_ bytes: Span<UInt8>) { buffer.append(bytes) }
 
     /// Bytes that came and were not returned in a frame.
@@ -27,6 +28,7 @@ package struct ServerFrameDecoder {
 
     package init(frameLimit: Int) { self.frameLimit = frameLimit }
 
+    /// Takes bytes that came.
     package mutating func append(_ bytes: Span<UInt8>) { buffer.append(bytes) }
 
     /// The next message, or nil when more bytes are needed. Once it throws it throws for ever.

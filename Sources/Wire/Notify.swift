@@ -2,7 +2,9 @@
 package struct Notify: Equatable, Sendable {
     /// The device token it was sent to.
     package var token: [UInt8]
+    /// The topic it is for.
     package var topicHash: TopicHash
+    /// As the provider sent it, byte for byte.
     package var payload: [UInt8]
     /// What the device's acknowledgement will name.
     package var messageID: UInt32
@@ -12,14 +14,18 @@ package struct Notify: Equatable, Sendable {
     package var timestamp: UInt64
     /// 0 for a live one, 1 for one that was stored, 3 for the last of those.
     package var storageFlags: UInt8
+    /// 10, 5 or 1.
     package var priority: UInt8
+    /// What the protocol calls the device by.
     package var baseToken: [UInt8]
 
     /// The topic's name; from here on only extended clients are told.
     package var topicName: String?
     /// 16 bytes.
     package var uniqueID: [UInt8]?
+    /// The collapse id, if the push has one.
     package var collapseID: [UInt8]?
+    /// The push type, if the provider named one.
     package var pushType: String?
 
     package init(

@@ -1,6 +1,8 @@
 /// A device asks for the token of one of its apps' topics.
 package struct TokenRequest: Equatable, Sendable {
+    /// nil if the device left it out.
     package var baseToken: [UInt8]?
+    /// The topic a token is wanted for.
     package var topicHash: TopicHash
     /// Echoed in the answer when it was given.
     package var appID: [UInt8]?

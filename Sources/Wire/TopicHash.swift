@@ -1,6 +1,7 @@
 /// SHA-1 of a topic's name in UTF-8: how the device protocol names topics. The 20 bytes lie inline, so a look-up
 /// allocates nothing.
 package struct TopicHash: Hashable, Sendable {
+    /// Bytes of a hash.
     package static let count = 20
 
     /// What no topic hashes to, as far as anyone knows.

@@ -26,6 +26,7 @@ enum DoctorCommand {
 
 /// What one check of the doctor found.
 struct Finding: Equatable {
+    /// How the check went.
     enum Result: String {
         case ok
         case warning

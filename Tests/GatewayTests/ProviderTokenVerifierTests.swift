@@ -105,8 +105,6 @@ import Testing
         }
     }
 
-    // MARK: Keys
-
     @Test func `a revoked key's tokens are not valid`() throws {
         let token = try bench.token()
         let catalog = bench.catalog(version: 2) { $0.revokedAt = Sample.now }
@@ -126,8 +124,6 @@ import Testing
         }
         _ = try bench.verify(token, bench.catalog(environment: .development), reason: spelling)
     }
-
-    // MARK: What is remembered
 
     @Test func `a verified token is checked once and expires all the same`() throws {
         var verifier = ProviderTokenVerifier(environment: .development, reason: .wire)

@@ -45,8 +45,6 @@ import Testing
         #expect(bench.queue.waitingCount == 1)
     }
 
-    // MARK: Expiration 0 or past
-
     @Test(arguments: [Moment(nanoseconds: 0), Sample.now + Interval.seconds(-60), Sample.now])
     func `a push for once goes to a live session and is never stored`(_ expires: Moment) {
         var bench = QueueBench.live()

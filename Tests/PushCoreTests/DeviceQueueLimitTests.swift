@@ -78,8 +78,6 @@ import Testing
         #expect(bench.queue.held(for: 1).map(\.number) == [4, 5])
     }
 
-    // MARK: As Apple does
-
     @Test func `in apple mode the newest is kept, whatever its priority`() {
         var bench = QueueBench { $0.mode = .apple }
         bench.add([Sample.push(1), Sample.push(2, priority: .powerFirst)])

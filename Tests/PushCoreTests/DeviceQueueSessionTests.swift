@@ -78,8 +78,6 @@ import Testing
         #expect(bench.sent() == ["send 1"])
     }
 
-    // MARK: Storage flags
-
     @Test func `what waited is flagged, the last of it as such, and what comes later is not`() {
         var bench = QueueBench { $0.window = 2 }
         bench.add((1...3).map { Sample.push($0) })
@@ -114,8 +112,6 @@ import Testing
         bench.acknowledge(1)
         #expect(bench.asked().last == "delivered 1 from storage")
     }
-
-    // MARK: Ends
 
     @Test func `what was in flight waits again in its old place`() {
         var bench = QueueBench.live { $0.window = 2 }
@@ -158,8 +154,6 @@ import Testing
         bench.connect()
         #expect(bench.sent() == ["send 8 stored", "send 7 last"])
     }
-
-    // MARK: Revoking
 
     @Test func `a revoked registration loses what waits and what is in flight, as from storage`() {
         var bench = QueueBench.live(lanes: 1...2) { $0.window = 1 }

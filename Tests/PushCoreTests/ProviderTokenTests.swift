@@ -24,8 +24,6 @@ import Testing
         #expect(throws: Rejection.invalidProviderToken) { try token(issued: .seconds(seconds)).checkAge(at: now) }
     }
 
-    // MARK: Updates
-
     @Test func `as many distinct tokens as the limit pass within 20 minutes`() throws {
         var updates = ProviderTokenUpdates(limit: 2)
         try updates.admit(1, at: now)

@@ -4,8 +4,6 @@ import Testing
 
 /// What docs/provider-api.md says of a request, as far as parsing alone decides it.
 @Suite struct PushRequestTests {
-    // MARK: Path and method
-
     @Test func `the digits after the path's prefix are the token`() throws {
         let token = try #require(DeviceToken(hex: SampleRequest.token))
         #expect(try SampleRequest().target() == .token(token))
@@ -51,8 +49,6 @@ import Testing
         #expect(throws: Rejection.methodNotAllowed) { try wrong.target() }
     }
 
-    // MARK: apns-id
-
     @Test(arguments: [
         "eabeae54-14a8-11e5-b60b-1697f925ec7b", "EABEAE54-14A8-11E5-B60B-1697F925EC7B",
         "eABeae54-14a8-11e5-b60b-1697f925ec7B", "00000000-0000-0000-0000-000000000000",
@@ -75,8 +71,6 @@ import Testing
         #expect(throws: Rejection.badMessageID) { try SampleRequest([.apnsID: id]).messageID() }
     }
 
-    // MARK: Topic
-
     @Test(arguments: ["a", "com.example.app", "com.example.app.voip", "A-Z_0.9", String(repeating: "a", count: 255)])
     func `a topic of the known characters is well formed`(_ topic: String) throws {
         #expect(try SampleRequest([.topic: topic]).topic() == topic)
@@ -90,8 +84,6 @@ import Testing
     @Test func `a missing topic is told apart from a bad one`() {
         #expect(throws: Rejection.missingTopic) { try SampleRequest([.topic: nil]).topic() }
     }
-
-    // MARK: Push type
 
     @Test(arguments: PushType.allCases)
     func `each type is known on its own topic`(_ type: PushType) throws {
@@ -120,8 +112,6 @@ import Testing
         #expect(try SampleRequest([.pushType: "voip"]).parsed().type == .voip)
     }
 
-    // MARK: Size
-
     @Test func `only VoIP may have the larger payload`() throws {
         #expect(try SampleRequest([.pushType: "voip"]).parsed(suffix: ".voip").payloadLimit == 5120)
         #expect(try SampleRequest().parsed(suffix: ".voip").payloadLimit == 5120)
@@ -129,8 +119,6 @@ import Testing
         #expect(try SampleRequest().parsed(suffix: ".voip-ptt").payloadLimit == 4096)
         #expect(try SampleRequest([.pushType: "liveactivity"]).parsed().payloadLimit == 4096)
     }
-
-    // MARK: Collapse id
 
     @Test(arguments: ["", "a", String(repeating: "a", count: 64)])
     func `a collapse id has at most 64 bytes`(_ id: String) throws {

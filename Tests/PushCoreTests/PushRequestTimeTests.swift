@@ -36,8 +36,6 @@ import Testing
         #expect(try SampleRequest([.priority: "10"]).parsed().priority == .immediate)
     }
 
-    // MARK: Expiration
-
     @Test(arguments: ["0", "1", "00", "1700000060", "1700000000000", "9999999999999999999"])
     func `whole seconds up to 19 digits are good`(_ text: String) throws {
         #expect(try SampleRequest([.expiration: text]).parsed().expiration == UInt64(text))

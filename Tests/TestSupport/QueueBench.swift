@@ -41,8 +41,6 @@ package struct QueueBench {
     /// The same without what only the delivery log wants to know.
     package mutating func sent() -> [String] { asked().filter { $0.hasPrefix("send") || $0.hasPrefix("resend") } }
 
-    // MARK: Events, each with the `pump` that follows it
-
     @discardableResult
     package mutating func add(_ push: Push) -> QueueVerdict {
         let verdict = queue.add(push, at: now, into: &effects)

@@ -1,0 +1,43 @@
+/// Why an admin request is refused; the one table of codes and statuses.
+enum AdminFailure: Error {
+    case badRequest(String)
+    case unauthorized
+    case notFound(String)
+    case exists(String)
+    case forbidden(String)
+    case methodNotAllowed
+    case unavailable
+
+    var status: Int {
+        switch self {
+        case .badRequest: 400
+        case .unauthorized: 401
+        case .forbidden: 403
+        case .notFound: 404
+        case .methodNotAllowed: 405
+        case .exists: 409
+        case .unavailable: 503
+        }
+    }
+
+    var code: String {
+        switch self {
+        case .badRequest: "bad_request"
+        case .unauthorized: "unauthorized"
+        case .forbidden: "forbidden"
+        case .notFound: "not_found"
+        case .methodNotAllowed: "method_not_allowed"
+        case .exists: "exists"
+        case .unavailable: "unavailable"
+        }
+    }
+
+    var message: String {
+        switch self {
+        case .badRequest(let text), .notFound(let text), .exists(let text), .forbidden(let text): text
+        case .unauthorized: "send the instance's admin token as Authorization: Bearer"
+        case .methodNotAllowed: "this path does not take that method"
+        case .unavailable: "the gateway or its store did not answer in time; try again"
+        }
+    }
+}

@@ -1,0 +1,57 @@
+import Admin
+import JSON
+import PushCore
+
+/// A page of a list: `{"items":[...],"next":...}`.
+struct ListPage {
+    let limit: Int
+    /// The `next` of the page before; nil for the first.
+    let after: String?
+
+    init(_ request: AdminRequest) throws(AdminFailure) {
+        after = request.query["after"]
+        guard let text = request.query["limit"] else {
+            limit = Limits.pageItems
+            return
+        }
+        guard let number = Int(text), (1...Limits.largestPage).contains(number) else {
+            throw .badRequest("limit is a number from 1 to \(Limits.largestPage), not '\(text)'")
+        }
+        limit = number
+    }
+
+    /// The page of `all`, which is sorted by `key` as text; keys are told to clients and come back as `after`.
+    func response<Item>(_ all: [Item], key: (Item) -> String, write: (Item, inout JSONWriter) -> Void) -> AdminResponse
+    {
+        // By order, not by equality: what `after` names may be gone meanwhile.
+        let page = after.map { after in all.drop { key($0) <= after } } ?? all[...]
+        return response(page, key: key, write: write)
+    }
+
+    private func response<Item>(
+        _ all: ArraySlice<Item>,
+        key: (Item) -> String,
+        write: (Item, inout JSONWriter) -> Void
+    ) -> AdminResponse {
+        let page = all.prefix(limit)
+        let next = page.count < all.count ? page.last.map(key) : nil
+        return response(Array(page), next: next, write: write)
+    }
+
+    func response<Item>(_ page: [Item], next: String?, write: (Item, inout JSONWriter) -> Void) -> AdminResponse {
+        let body = json { writer in
+            writer.key("items")
+            writer.array { items in
+                for item in page { items.object { write(item, &$0) } }
+            }
+            writer.field("next", next)
+        }
+        return AdminResponse(status: 200, body: body)
+    }
+}
+
+/// A number as a key of `ListPage`: as text in the same order.
+func pageKey(_ number: UInt64) -> String {
+    let digits = String(number)
+    return String(repeating: "0", count: 20 - digits.utf8.count) + digits
+}

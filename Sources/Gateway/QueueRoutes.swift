@@ -1,0 +1,32 @@
+import Admin
+import JSON
+import PushCore
+
+/// `/v1/queues/{token}`: what is held for a registration, oldest first.
+struct QueueRoutes {
+    private let control: Control
+
+    init(_ control: Control) { self.control = control }
+
+    func respond(_ request: AdminRequest, _ text: String) throws(AdminFailure) -> AdminResponse {
+        guard let token = DeviceToken(hex: text) else { throw .notFound("no registration with this token") }
+        let found = try control.ask { loop -> [Push]? in
+            loop.home.registrations[token].map { $0.owner.queue.held(for: $0.record.number) }
+        }
+        guard let pushes = found.compactMap({ $0 }).first else { throw .notFound("no registration with this token") }
+        let sorted = pushes.sorted { $0.number < $1.number }
+        let showsPayload = request.query["payload"] == "true"
+        let now = control.now
+        return try ListPage(request).response(sorted, key: { pageKey($0.number) }) { push, writer in
+            writer.field("id", String(push.number))
+            writer.field("apnsID", String(decoding: push.apnsID, as: UTF8.self))
+            writer.field("size", push.payload.count)
+            writer.field("priority", Int(push.priority.rawValue))
+            writer.field("expiration", Int(push.expires.seconds))
+            let collapseID = push.collapseID.isEmpty ? nil : String(decoding: push.collapseID, as: UTF8.self)
+            writer.field("collapseID", collapseID)
+            writer.field("ageSeconds", (now - push.acceptedAt).fractionalSeconds)
+            if showsPayload { writer.field("payload", base64Encoded(push.payload)) }
+        }
+    }
+}

@@ -1,0 +1,42 @@
+import Admin
+import JSON
+import PushCore
+import Storage
+
+/// `/v1/test/...`, with `serve --test-hooks` only.
+struct TestRoutes {
+    private let control: Control
+
+    init(_ control: Control) { self.control = control }
+
+    func respond(_ request: AdminRequest, _ hook: String) throws(AdminFailure) -> AdminResponse {
+        let body = try object(request)
+        switch hook {
+        case "clock":
+            let text = try body.text("advance")
+            guard let interval = Interval(setting: text) else {
+                throw .badRequest("advance is a duration such as 90s or 31d")
+            }
+            // Nanoseconds of 64 bits end in 2262, and what is stored lies up to a year ahead.
+            guard control.now + interval < Moment(seconds: 7_500_000_000) else {
+                throw .badRequest("the clock ends in the year 2207")
+            }
+            control.shared.clock.advance(by: interval)
+            // Every loop looks at its deadlines before the tester goes on.
+            _ = try control.ask { $0.timeMoved() }
+        case "store":
+            let (hold, count) = (try body.optionalBool("hold"), try body.optionalCount("fail"))
+            if let hold { control.shared.store.hold(hold) }
+            if let count { control.shared.store.fail(next: count) }
+        case "answer":
+            let reason = try body.text("reason")
+            guard let rejection = Rejection(rawValue: reason) else { throw .badRequest("no reason '\(reason)'") }
+            if let status = body["status"]?.int, status != rejection.status {
+                throw .badRequest("\(reason) goes with status \(rejection.status)")
+            }
+            control.shared.answers.plan(rejection, times: try body.optionalCount("times") ?? 1)
+        default: throw .notFound("the hooks are clock, store and answer")
+        }
+        return AdminResponse(status: 201, body: Array("{}".utf8))
+    }
+}
