@@ -83,9 +83,11 @@ package final class Gateway {
         Machine.raiseOpenFileLimit()
         let identity = try GatewayIdentity(files, at: clock.now())
         authority = identity.authority.certificate
+        let count = config.threads > 0 ? config.threads : Machine.cores
+        // What fails most often comes first, before there are threads to end.
+        let sockets = try GatewaySockets(config, loops: count)
         let (store, snapshot) = try openStore(files, at: clock.now())
         let deliveries = try openDeliveryLog(config, path: files.deliveryLogPath)
-        let count = config.threads > 0 ? config.threads : Machine.cores
         let metrics = Metrics()
         let storeThread: StoreThread
         let mailboxes: [Mailbox<LoopMessage>]
@@ -108,9 +110,7 @@ package final class Gateway {
             rates: Rates(metrics),
             addresses: AddressCounts(limit: config.limitsConnectionsPerAddress)
         )
-        let sockets = try GatewaySockets(config, loops: count)
         let catalog = Catalog(version: 1, apps: snapshot.apps, keys: snapshot.keys)
-        workers = try sockets.startLoops(shared, snapshot, catalog, identity.contexts)
         let control = Control(
             shared: shared,
             catalog: catalog,
@@ -119,7 +119,15 @@ package final class Gateway {
             hasTestHooks: testHooks
         )
         self.control = control
-        admin = try startAdmin(config, files, AdminRoutes(control: control, token: files.adminToken))
+        do throws(StartError) {
+            admin = try startAdmin(config, files, AdminRoutes(control: control, token: files.adminToken))
+            workers = try sockets.startLoops(shared, snapshot, catalog, identity.contexts)
+        } catch {
+            // The process is about to end, and must not end under a running thread.
+            storeThread.stop()
+            deliveries?.stop()
+            throw error
+        }
         let scheme = config.adminTLS ? "https" : "http"
         addresses = Addresses(
             provider: sockets.providerPorts.map { address(config.providerHost, $0) },

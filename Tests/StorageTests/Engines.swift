@@ -8,7 +8,7 @@ struct TemporaryFolder: ~Copyable {
     let path: String
 
     init() throws {
-        var template = Array("\(getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp")/carillon-XXXXXX".utf8CString)
+        var template = Array("\(getenv("TMPDIR").map { String(cString: $0) } ?? P_tmpdir)/carillon-XXXXXX".utf8CString)
         path = try template.withUnsafeMutableBufferPointer { buffer in
             String(cString: try #require(buffer.baseAddress.flatMap { mkdtemp($0) }))
         }
