@@ -64,6 +64,13 @@ package final class Gateway {
         package let device: [String]
         /// The admin API, as a URL.
         package let admin: String
+
+        init(_ config: Config, _ sockets: GatewaySockets, adminPort: UInt16) {
+            provider = sockets.providerPorts.map { address(config.providerHost, $0) }
+            channels = sockets.channelPorts.map { address(config.channelsHost, $0) }
+            device = sockets.devicePorts.map { address(config.deviceHost, $0) }
+            admin = "\(config.adminTLS ? "https" : "http")://\(address(config.adminHost, adminPort))"
+        }
     }
 
     /// Where it listens, with the real ports.
@@ -128,13 +135,7 @@ package final class Gateway {
             deliveries?.stop()
             throw error
         }
-        let scheme = config.adminTLS ? "https" : "http"
-        addresses = Addresses(
-            provider: sockets.providerPorts.map { address(config.providerHost, $0) },
-            channels: sockets.channelPorts.map { address(config.channelsHost, $0) },
-            device: sockets.devicePorts.map { address(config.deviceHost, $0) },
-            admin: "\(scheme)://\(address(config.adminHost, admin.port))"
-        )
+        addresses = Addresses(config, sockets, adminPort: admin.port)
         control.isStarting.set(0)
     }
 
