@@ -50,8 +50,10 @@ private func check(_ target: PushRequest.Target, _ values: [RequestField: [UInt8
     let path = values[.path] ?? []
     switch target {
     case .missingToken: precondition(path.count <= 10, "a token was there")
-    case .token(let digits):
-        precondition(Array("/3/device/".utf8) + input[digits] == path, "the path is not its prefix and token")
+    case .badToken: precondition(path.starts(with: Array("/3/device/".utf8)), "the path has another prefix")
+    case .token(let token):
+        let text = String(decoding: path, as: UTF8.self).lowercased()
+        precondition(text == "/3/device/" + token.hex, "the path is not its prefix and token")
     }
 }
 
