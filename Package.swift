@@ -21,7 +21,8 @@ let package = Package(
     name: "carillon",
     products: [.executable(name: "carillon", targets: ["carillon"])],
     targets: [
-        // C libraries. Each is imported by exactly one Swift module.
+        // C libraries. Each is imported by exactly one Swift module, but OpenSSL by two
+        // (docs/decisions/0011-tls-detachment.md).
         .systemLibrary(name: "CNGHTTP2", pkgConfig: "libnghttp2", providers: [.apt(["libnghttp2-dev"])]),
         .systemLibrary(name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
         .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
@@ -36,7 +37,8 @@ let package = Package(
 
         // One library each.
         .target(name: "Reactor", dependencies: ["CLinux"], swiftSettings: checked + hot),
-        .target(name: "TLS", dependencies: ["COpenSSL"], swiftSettings: checked + hot),
+        .target(name: "TLSRecord", dependencies: ["COpenSSL"], swiftSettings: checked + hot),
+        .target(name: "TLS", dependencies: ["COpenSSL", "TLSRecord"], swiftSettings: checked + hot),
         .target(name: "HTTP2", dependencies: ["CNGHTTP2"], swiftSettings: checked + hot),
         .target(name: "JSON", dependencies: ["CSimdJSON"], swiftSettings: checked),
         .target(name: "Storage", dependencies: ["CSQLite", "PushCore", "Reactor"], swiftSettings: checked),
@@ -71,7 +73,8 @@ let package = Package(
         .testTarget(name: "PushCoreTests", dependencies: ["PushCore", "TestSupport"], swiftSettings: checked),
         .testTarget(name: "WireTests", dependencies: ["Wire"], swiftSettings: checked),
         .testTarget(name: "ReactorTests", dependencies: ["Reactor"], swiftSettings: checked),
-        .testTarget(name: "TLSTests", dependencies: ["TLS"], swiftSettings: checked),
+        .testTarget(name: "TLSRecordTests", dependencies: ["TLSRecord"], swiftSettings: checked),
+        .testTarget(name: "TLSTests", dependencies: ["COpenSSL", "TLS"], swiftSettings: checked),
         .testTarget(name: "HTTP2Tests", dependencies: ["HTTP2"], swiftSettings: checked),
         .testTarget(name: "AdminTests", dependencies: ["Admin", "Client", "Reactor"], swiftSettings: checked),
         .testTarget(name: "JSONTests", dependencies: ["JSON"], swiftSettings: checked),
