@@ -72,6 +72,8 @@ package struct Config: Equatable, Sendable {
     /// How long a provider request may wait for its answer.
     package var providerRequestTimeout = Interval.seconds(30)
 
+    /// Whether the session of a device lets go of OpenSSL after its Connect.
+    package var deviceTLSDetach = true
     /// Whether devices may sign with RSA and SHA-1.
     package var deviceRSA = true
     /// The smallest RSA key a device may have.

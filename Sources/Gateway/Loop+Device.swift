@@ -153,6 +153,8 @@ extension Loop {
             let device = try home.openSession(id, link, isAwake: isAwake, nonce: nonce)
             connection.phase = .session(device, link)
             connection.decoder.frameLimit = Limits.frame
+            // The Connect is proven and the session at home: OpenSSL has nothing more to tell.
+            connection.stream.detach()
             shared.metrics.handshake(.accepted)
             openingEnded()
             say(connectAck(status: 0, token: device.record?.baseToken.bytes ?? [], reason: nil), connection)

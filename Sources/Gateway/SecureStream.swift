@@ -31,8 +31,17 @@ final class SecureStream {
         case ended
     }
 
+    /// Who encrypts.
+    private enum Cipher {
+        case openSSL(TLSSession)
+        /// The session's keys without OpenSSL's session, which is what most sessions of devices are most of the time.
+        case detached(DetachedSession)
+    }
+
     private(set) var descriptor: FileDescriptor
-    let tls: TLSSession
+    private var cipher: Cipher
+    /// OpenSSL is to be left as soon as it can be.
+    private var isDetaching = false
     private let buffers: LoopBuffers
     /// Ciphertext the socket did not take yet.
     private var unsent: [UInt8] = []
@@ -41,9 +50,15 @@ final class SecureStream {
 
     init(_ descriptor: consuming FileDescriptor, tls: TLSSession, buffers: LoopBuffers, unsent: [UInt8] = []) {
         self.descriptor = descriptor
-        self.tls = tls
+        cipher = .openSSL(tls)
         self.buffers = buffers
         self.unsent = unsent
+    }
+
+    /// OpenSSL's session, which answers what the handshake settled, until it is detached.
+    var tls: TLSSession {
+        guard case .openSSL(let session) = cipher else { preconditionFailure("the session is detached") }
+        return session
     }
 
     /// Takes the connection apart, for another loop. This stream must not be used again.
@@ -51,8 +66,33 @@ final class SecureStream {
         (descriptor.duplicate(), tls.park(), unsent)
     }
 
+    /// Leaves OpenSSL, at once or as soon as it holds no part of a record, if this session can.
+    func detach() {
+        isDetaching = true
+        tryToDetach()
+    }
+
+    private func tryToDetach() {
+        guard isDetaching, case .openSSL(let session) = cipher, let detached = session.detach() else { return }
+        cipher = .detached(detached)
+        isDetaching = false
+    }
+
     var unsentCount: Int { unsent.count }
-    var isEstablished: Bool { tls.isEstablished }
+
+    var isEstablished: Bool {
+        switch cipher {
+        case .openSSL(let session): session.isEstablished
+        case .detached: true
+        }
+    }
+
+    private var isPeerClosed: Bool {
+        switch cipher {
+        case .openSSL(let session): session.isPeerClosed
+        case .detached(let session): session.isPeerClosed
+        }
+    }
 
     /// Reads once. Throws when the peer broke TLS or the connection.
     func read() throws(StreamFailure) -> Reading {
@@ -71,15 +111,30 @@ final class SecureStream {
         var failed = false
         do throws(TLSError) {
             let ciphertext = buffers.ciphertext
-            plain = try tls.receive(ciphertext.span.extracting(0..<count))
+            plain = try receive(ciphertext.span.extracting(0..<count))
         } catch {
             failed = true
         }
         // Handshake flights and alerts leave before another connection uses the shared buffer.
         if !buffers.transport.outgoing.isEmpty { try push() }
         if failed { return .ended }
-        if plain == 0, tls.isPeerClosed { return .ended }
+        if plain == 0, isPeerClosed { return .ended }
+        tryToDetach()
         return .plain(plain, mayContinue: isFull)
+    }
+
+    private func receive(_ ciphertext: Span<UInt8>) throws(TLSError) -> Int {
+        switch cipher {
+        case .openSSL(let session): try session.receive(ciphertext)
+        case .detached(let session): try session.receive(ciphertext)
+        }
+    }
+
+    private func encrypt(_ plaintext: Span<UInt8>) throws(TLSError) {
+        switch cipher {
+        case .openSSL(let session): try session.send(plaintext)
+        case .detached(let session): try session.send(plaintext)
+        }
     }
 
     /// Encrypts and writes `buffers.plain`, and empties it.
@@ -88,7 +143,7 @@ final class SecureStream {
         guard !buffers.plain.isEmpty, !isEnding else { return }
         do throws(TLSError) {
             let plain = buffers.plain
-            try tls.send(plain.span)
+            try encrypt(plain.span)
         } catch {
             throw .tls(error)
         }
@@ -114,7 +169,10 @@ final class SecureStream {
     func end() {
         guard !isEnding else { return }
         isEnding = true
-        tls.shutdown()
+        switch cipher {
+        case .openSSL(let session): session.shutdown()
+        case .detached(let session): session.shutdown()
+        }
         do throws(SystemError) {
             try push()
             if unsent.isEmpty { descriptor.endWriting() }

@@ -6,20 +6,21 @@ struct TLSContexts: Sendable {
     let provider: TLSContext
     let device: TLSContext
 
-    init(certificatePEM: [UInt8], keyPEM: [UInt8]) throws(TLSError) {
+    init(_ files: InstanceFiles, detachesDevices: Bool) throws(TLSError) {
         provider = try TLSContext.server(
-            certificateChainPEM: certificatePEM,
-            keyPEM: keyPEM,
+            certificateChainPEM: files.certificatePEM,
+            keyPEM: files.keyPEM,
             options: TLSServerOptions(alpn: ["h2"], asksForClientCertificate: true, clientCAPEM: nil, tickets: 2)
         )
         device = try TLSContext.server(
-            certificateChainPEM: certificatePEM,
-            keyPEM: keyPEM,
+            certificateChainPEM: files.certificatePEM,
+            keyPEM: files.keyPEM,
             options: TLSServerOptions(
                 alpn: [DeviceProtocol.extended, DeviceProtocol.plain],
                 asksForClientCertificate: false,
                 clientCAPEM: nil,
-                tickets: 0
+                tickets: 0,
+                detaches: detachesDevices
             )
         )
     }

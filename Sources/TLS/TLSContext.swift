@@ -6,13 +6,16 @@ package final class TLSContext: Sendable {
     private let address: UInt
     /// The server's protocol names as they stand on the wire, best first.
     private let protocols: [[UInt8]]
+    /// Whether each session has a `TrafficWatch`.
+    let detaches: Bool
 
     var raw: OpaquePointer { OpaquePointer(bitPattern: address)! }
 
-    private init(method: OpaquePointer?, protocols: [[UInt8]]) throws(TLSError) {
+    private init(method: OpaquePointer?, protocols: [[UInt8]], detaches: Bool = false) throws(TLSError) {
         let raw = try make(TLSError.library) { SSL_CTX_new(method) }
         address = UInt(bitPattern: raw)
         self.protocols = protocols
+        self.detaches = detaches
         try attempt(TLSError.library) { shim_SSL_CTX_set_min_proto_version(raw, TLS1_2_VERSION) }
         // Set here, not left to the distribution's openssl.cnf: 112 bits, so no SHA-1 and no RSA below 2048 in TLS.
         SSL_CTX_set_security_level(raw, 2)
@@ -31,10 +34,11 @@ package final class TLSContext: Sendable {
         options: TLSServerOptions
     ) throws(TLSError) -> TLSContext {
         let protocols = try options.alpn.map(wireName)
-        let context = try TLSContext(method: TLS_server_method(), protocols: protocols)
+        let context = try TLSContext(method: TLS_server_method(), protocols: protocols, detaches: options.detaches)
         try context.use(certificateChainPEM: certificateChainPEM, keyPEM: keyPEM)
         try context.setTickets(options.tickets)
         if options.asksForClientCertificate { try context.askForCertificate(naming: options.clientCAPEM) }
+        if options.detaches { TrafficWatch.setCallbacks(of: context.raw) }
         // The session holds the context, so it is alive whenever OpenSSL calls.
         SSL_CTX_set_alpn_select_cb(context.raw, selectProtocol, Unmanaged.passUnretained(context).toOpaque())
         return context

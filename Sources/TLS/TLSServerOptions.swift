@@ -8,16 +8,20 @@ package struct TLSServerOptions: Sendable {
     package var clientCAPEM: [UInt8]?
     /// Session tickets per handshake; none for devices, whose kernel buffers would hold them unread.
     package var tickets: Int
+    /// Whether established sessions may let go of OpenSSL (`TLSSession.detach`).
+    package var detaches: Bool
 
     package init(
         alpn: [String] = [],
         asksForClientCertificate: Bool = false,
         clientCAPEM: [UInt8]? = nil,
-        tickets: Int = 0
+        tickets: Int = 0,
+        detaches: Bool = false
     ) {
         self.alpn = alpn
         self.asksForClientCertificate = asksForClientCertificate
         self.clientCAPEM = clientCAPEM
         self.tickets = tickets
+        self.detaches = detaches
     }
 }

@@ -7,11 +7,12 @@ package final class TLSSession {
     /// Whether the peer has said that it sends no more (close_notify).
     package private(set) var isPeerClosed = false
 
-    private let raw: OpaquePointer
+    let raw: OpaquePointer
     private let context: TLSContext
-    private var transport: TLSTransport
-    private var hasFailed = false
-    private var isParked = false
+    private(set) var transport: TLSTransport
+    private(set) var hasFailed = false
+    /// Another loop has it now, or its keys have left it.
+    var isGone = false
 
     /// The server's side of a new connection.
     package init(context: TLSContext, transport: TLSTransport) throws(TLSError) {
@@ -20,6 +21,7 @@ package final class TLSSession {
         self.transport = transport
         attach()
         SSL_set_accept_state(raw)
+        if context.detaches { try TrafficWatch.begin(raw) }
     }
 
     /// The client's side: `host`, a name or an address, is asked for and must be in the server's certificate.
@@ -57,7 +59,7 @@ package final class TLSSession {
     ///
     /// Handshake answers land in `transport.outgoing`, and so does the alert when this throws.
     package func receive(_ ciphertext: Span<UInt8>) throws(TLSError) -> Int {
-        precondition(!isParked, "the session belongs to another loop")
+        precondition(!isGone, "the session has left")
         guard !hasFailed else { throw .closed }
         return try ciphertext.withUnsafeBytes { (bytes) throws(TLSError) in
             transport.incoming = bytes
@@ -71,7 +73,7 @@ package final class TLSSession {
 
     /// Encrypts `plaintext` into `transport.outgoing`, in records as large as TLS allows.
     package func send(_ plaintext: Span<UInt8>) throws(TLSError) {
-        precondition(!isParked, "the session belongs to another loop")
+        precondition(!isGone, "the session has left")
         guard !hasFailed, SSL_get_shutdown(raw) & SSL_SENT_SHUTDOWN == 0 else { throw .closed }
         guard isEstablished else { throw .notEstablished }
         // OpenSSL leaves a write of nothing undefined.
@@ -87,7 +89,7 @@ package final class TLSSession {
 
     /// Says that no more will be sent (close_notify); a session closed so may be resumed by its ticket.
     package func shutdown() {
-        precondition(!isParked, "the session belongs to another loop")
+        precondition(!isGone, "the session has left")
         // Before the handshake's end OpenSSL has nothing to close and would leave an error behind.
         guard isEstablished, !hasFailed else { return }
         ERR_clear_error()
@@ -104,8 +106,8 @@ package final class TLSSession {
 
     /// Lets go of the transport, so that the session can travel to another thread. This object is of no use after.
     package func park() -> ParkedTLSSession {
-        precondition(!isParked && !hasFailed, "only a live session can move")
-        isParked = true
+        precondition(!isGone && !hasFailed, "only a live session can move")
+        isGone = true
         SSL_set_bio(raw, nil, nil)
         SSL_up_ref(raw)
         return ParkedTLSSession(owning: raw, of: self, context: context)

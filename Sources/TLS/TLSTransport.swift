@@ -1,4 +1,5 @@
 import COpenSSL
+import TLSRecord
 
 /// Where the sessions of one loop read and write: one BIO and one pair of buffers for all of them.
 ///
@@ -13,6 +14,8 @@ package final class TLSTransport {
     /// Ciphertext that the session whose turn it is has not read yet; borrowed from the caller of `receive`.
     var incoming = UnsafeRawBufferPointer(start: nil, count: 0)
     let bio: OpaquePointer
+    /// What the detached sessions encrypt with.
+    let ciphers = CipherPool()
 
     /// One turn's reading: sixteen records of the largest size.
     static let plaintextCapacity = 256 * 1024
