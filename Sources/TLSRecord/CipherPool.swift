@@ -23,17 +23,22 @@ package final class CipherPool {
         var suite: CipherSuite?
         /// Told to the one who leased it; never 0.
         var stamp: UInt64
-        var wasUsed = true
+        /// Whether its owner has come back since the hand came by.
+        var wasUsed = false
     }
 
     private var places: [Place] = []
     private var free: [Int] = []
     private var hand = 0
+    private var strangers = 0
     private var lastStamp: UInt64 = 0
     private let capacity: Int
 
-    /// At about 1.1 KB each this bounds a loop's contexts to a megabyte; 512 sessions can be busy both ways at no cost.
-    package static let usualCapacity = 1024
+    /// At 1.1 KB each this is half a megabyte for a loop, with which 256 sessions can be busy both ways. To find a
+    /// context saves a quarter of a record of 1.4 KB (0.75 of 1.0 us) and a third of one of 30 bytes.
+    package static let usualCapacity = 512
+    /// How many keys are set in one place before the next is tried.
+    private static let strangersPerPlace = 8
 
     package init(capacity: Int = CipherPool.usualCapacity) {
         precondition(capacity > 0, "a pool without places")
@@ -76,13 +81,18 @@ package final class CipherPool {
         return places.count - 1
     }
 
-    /// The next place that was not used since the hand came by: close to the one unused longest, with no list to keep.
+    /// The place that the last stranger got, if he has not come back: it is still in the processor's cache, and when
+    /// more sessions take turns than there are places, the others keep theirs. Now and then the hand goes on, so that
+    /// those who sleep make room.
     private func leastUsed() -> Int {
-        while places[hand].wasUsed {
-            places[hand].wasUsed = false
-            hand = (hand + 1) % places.count
-        }
-        defer { hand = (hand + 1) % places.count }
+        strangers += 1
+        if strangers.isMultiple(of: Self.strangersPerPlace) { goOn() }
+        while places[hand].wasUsed { goOn() }
         return hand
+    }
+
+    private func goOn() {
+        places[hand].wasUsed = false
+        hand = (hand + 1) % places.count
     }
 }

@@ -48,9 +48,13 @@ package struct RecordSealer: ~Copyable {
     private mutating func updateKeys(into outgoing: inout [UInt8]) {
         let message = KeyUpdate.notRequested
         seal(.handshake, message.span, into: &outgoing)
+        changeKeys()
+        owesKeyUpdate = false
+    }
+
+    mutating func changeKeys() {
         keys.update()
         ciphers.forget(&lease)
-        owesKeyUpdate = false
     }
 
     mutating func seal(_ type: ContentType, _ content: Span<UInt8>, into outgoing: inout [UInt8]) {
