@@ -26,6 +26,11 @@ extension TLSSession {
     func send(_ plaintext: [UInt8]) throws(TLSError) { try send(plaintext.span) }
 }
 
+extension DetachedSession {
+    func receive(_ ciphertext: [UInt8]) throws(TLSError) -> Int { try receive(ciphertext.span) }
+    func send(_ plaintext: [UInt8]) throws(TLSError) { try send(plaintext.span) }
+}
+
 extension Digest {
     static func sha1(_ message: [UInt8]) -> [UInt8] { sha1(message.span) }
     static func sha256(_ message: [UInt8]) -> [UInt8] { sha256(message.span) }

@@ -23,13 +23,13 @@ struct DetachedPeers {
         self.server = peers.server.detach()
     }
 
-    func send(_ plaintext: [UInt8]) throws(TLSError) { try server?.send(plaintext.span) }
+    func send(_ plaintext: [UInt8]) throws(TLSError) { try server?.send(plaintext) }
 
     /// What the server reads of all that the client has said.
     func serverReads() throws(TLSError) -> [UInt8] {
         let ciphertext = peers.clientTransport.outgoing
         peers.clientTransport.outgoing = []
-        let count = try server?.receive(ciphertext.span) ?? 0
+        let count = try server?.receive(ciphertext) ?? 0
         return Array(peers.serverTransport.plaintext[..<count])
     }
 
@@ -37,7 +37,7 @@ struct DetachedPeers {
     func clientReads() throws(TLSError) -> [UInt8] {
         let ciphertext = peers.serverTransport.outgoing
         peers.serverTransport.outgoing = []
-        let count = try peers.client.receive(ciphertext.span)
+        let count = try peers.client.receive(ciphertext)
         return Array(peers.clientTransport.plaintext[..<count])
     }
 }
@@ -48,4 +48,13 @@ extension TLSSession {
         SSL_key_update(raw, asking ? SSL_KEY_UPDATE_REQUESTED : SSL_KEY_UPDATE_NOT_REQUESTED)
         SSL_do_handshake(raw)
     }
+
+    /// Has OpenSSL's client offer the ticket of another session.
+    func resume(_ other: TLSSession) {
+        let session = SSL_get1_session(other.raw)
+        SSL_set_session(raw, session)
+        SSL_SESSION_free(session)
+    }
+
+    var wasResumed: Bool { SSL_session_reused(raw) == 1 }
 }

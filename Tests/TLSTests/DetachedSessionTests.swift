@@ -97,6 +97,21 @@ import Testing
         #expect(peers.server == nil)
     }
 
+    @Test func `a ticket from before is good after`() throws {
+        let client = try instance.clientContext()
+        let server = try instance.serverContext(TLSServerOptions(tickets: 2, detaches: true))
+        let first = try Peers(instance, server: server, client: client)
+        try first.handshake()
+        let detached = try #require(first.server.detach())
+        try first.client.send([1])
+        #expect(try detached.receive(first.clientTransport.outgoing) == 1)
+        let second = try Peers(instance, server: server, client: client)
+        second.client.resume(first.client)
+        try second.handshake()
+        #expect(second.server.wasResumed)
+        #expect(second.server.detach() != nil)
+    }
+
     @Test func `a TLS 1_2 session stays with OpenSSL`() throws {
         let context = try instance.clientContext()
         try context.limit(to: 0x0303)
