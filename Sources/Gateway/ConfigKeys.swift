@@ -174,7 +174,7 @@ extension Config {
             "device.tls.detach",
             \.deviceTLSDetach,
             .flag,
-            "An idle TLS 1.3 session of a device takes 2 KB instead of 16. off leaves all TLS to OpenSSL."
+            "An idle TLS 1.3 session of a device takes 1 KB instead of 15. off leaves all TLS to OpenSSL."
         ),
         ConfigKey(
             "device.rsa",
