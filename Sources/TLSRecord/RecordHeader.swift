@@ -20,7 +20,7 @@ struct RecordHeader {
     }
 
     /// Writes the header of a record with `payloadCount` bytes behind it.
-    static func append(payloadCount: Int, to outgoing: inout [UInt8]) {
+    static func append(payloadCount: Int, to outgoing: inout OutputSpan<UInt8>) {
         outgoing.append(ContentType.applicationData.rawValue)
         outgoing.append(3)
         outgoing.append(3)

@@ -58,35 +58,41 @@ package struct RecordSealer: ~Copyable {
     }
 
     mutating func seal(_ type: ContentType, _ content: Span<UInt8>, into outgoing: inout [UInt8]) {
-        let innerCount = content.count + 1
-        RecordHeader.append(payloadCount: innerCount + CipherSuite.tagCount, to: &outgoing)
-        let start = outgoing.count
-        content.withUnsafeBytes { outgoing.append(contentsOf: $0) }
-        outgoing.append(type.rawValue)
-        for _ in 0..<CipherSuite.tagCount { outgoing.append(0) }
-
+        let payloadCount = content.count + 1 + CipherSuite.tagCount
         let context = ciphers.context(for: &lease, keys, .sealing)
         let nonce = keys.takeNonce()
-        let isSealed = outgoing.withUnsafeMutableBufferPointer { bytes in
-            let inner = bytes.baseAddress! + start
-            return encrypt(inner, count: innerCount, header: inner - RecordHeader.count, context, nonce)
+        outgoing.append(addingCapacity: RecordHeader.count + payloadCount) { output in
+            RecordHeader.append(payloadCount: payloadCount, to: &output)
+            output.withUnsafeMutableBufferPointer { bytes, count in
+                let inner = bytes.baseAddress! + count
+                let isSealed = content.withUnsafeBufferPointer { content in
+                    inner[content.count] = type.rawValue
+                    return encrypt(content, to: inner, header: inner - RecordHeader.count, context, nonce)
+                }
+                precondition(isSealed, "OpenSSL cannot encrypt")
+                count += payloadCount
+            }
         }
-        precondition(isSealed, "OpenSSL cannot encrypt")
     }
 }
 
-/// Encrypts in place and writes the tag behind. Only a lack of memory stops it.
+/// Encrypts `content` to `inner` and in place the type that stands there behind it, and writes the tag behind both.
+/// Only a lack of memory stops it.
 private func encrypt(
-    _ inner: UnsafeMutablePointer<UInt8>,
-    count: Int,
+    _ content: UnsafeBufferPointer<UInt8>,
+    to inner: UnsafeMutablePointer<UInt8>,
     header: UnsafePointer<UInt8>,
     _ context: OpaquePointer,
     _ nonce: UnsafePointer<UInt8>
 ) -> Bool {
+    let type = inner + content.count
     var moved: Int32 = 0
+    // OpenSSL takes no null for nothing.
+    let start = content.baseAddress ?? UnsafePointer(inner)
     return EVP_EncryptInit_ex(context, nil, nil, nil, nonce) == 1
         && EVP_EncryptUpdate(context, nil, &moved, header, Int32(RecordHeader.count)) == 1
-        && EVP_EncryptUpdate(context, inner, &moved, inner, Int32(count)) == 1
-        && EVP_EncryptFinal_ex(context, inner + Int(moved), &moved) == 1
-        && EVP_CIPHER_CTX_ctrl(context, EVP_CTRL_AEAD_GET_TAG, Int32(CipherSuite.tagCount), inner + count) == 1
+        && EVP_EncryptUpdate(context, inner, &moved, start, Int32(content.count)) == 1
+        && EVP_EncryptUpdate(context, type, &moved, type, 1) == 1
+        && EVP_EncryptFinal_ex(context, type + 1, &moved) == 1
+        && EVP_CIPHER_CTX_ctrl(context, EVP_CTRL_AEAD_GET_TAG, Int32(CipherSuite.tagCount), type + 1) == 1
 }
