@@ -11,7 +11,7 @@ let checked: [SwiftSetting] = [
 ]
 
 /// What runs for each push. Debug builds, and with them all tests, check exclusive access at run time; in release the
-/// checks cost 3 % of a push (docs/decisions/0010-exclusivity-checks.md).
+/// checks cost a tenth of a push (docs/decisions/0010-exclusivity-checks.md).
 let hot: [SwiftSetting] = [.unsafeFlags(["-enforce-exclusivity=unchecked"], .when(configuration: .release))]
 
 /// Targets that hold no pointer: the compiler rejects any unsafe expression in them.
@@ -33,7 +33,7 @@ let package = Package(
 
         // The domain and the codecs: values, no I/O, no clock.
         .target(name: "PushCore", swiftSettings: pure + hot),
-        .target(name: "Wire", swiftSettings: pure + hot),
+        .target(name: "Wire", dependencies: ["PushCore"], swiftSettings: pure + hot),
 
         // One library each.
         .target(name: "Reactor", dependencies: ["CLinux"], swiftSettings: checked + hot),
@@ -58,7 +58,9 @@ let package = Package(
         .executableTarget(
             name: "carillon",
             dependencies: ["Gateway", "Client", "PushCore", "TLS", "JSON", "Reactor"],
-            swiftSettings: checked
+            swiftSettings: checked,
+            // Debug builds, and with them the sanitizers, keep the system's allocator (docs/decisions/0012-jemalloc.md).
+            linkerSettings: [.linkedLibrary("jemalloc", .when(configuration: .release))]
         ),
 
         // What the benchmark scripts drive.
@@ -71,7 +73,7 @@ let package = Package(
 
         .target(name: "TestSupport", dependencies: ["PushCore"], path: "Tests/TestSupport", swiftSettings: checked),
         .testTarget(name: "PushCoreTests", dependencies: ["PushCore", "TestSupport"], swiftSettings: checked),
-        .testTarget(name: "WireTests", dependencies: ["Wire"], swiftSettings: checked),
+        .testTarget(name: "WireTests", dependencies: ["Wire", "PushCore"], swiftSettings: checked),
         .testTarget(name: "ReactorTests", dependencies: ["Reactor"], swiftSettings: checked),
         .testTarget(name: "TLSRecordTests", dependencies: ["TLSRecord"], swiftSettings: checked),
         .testTarget(name: "TLSTests", dependencies: ["COpenSSL", "TLS"], swiftSettings: checked),
