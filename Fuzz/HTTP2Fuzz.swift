@@ -34,7 +34,8 @@ private struct Request: Equatable {
     let stream: Int32
     let bytes: [UInt8]
     let bodyCount: Int
-    let counts: [Int]
+    let ranges: [Range<Int>?]
+    let repeatedFields: UInt64
     let flags: [Bool]
 }
 
@@ -87,12 +88,15 @@ private func feed(_ bytes: [UInt8], to server: HTTP2Server, cut: Int) -> HTTP2Er
 private func record(_ request: HTTP2Request, _ limits: HTTP2Limits) -> Request {
     precondition(request.isComplete || request.isBodyTooLarge, "not ready")
     precondition(request.body.count == min(request.bodyCount, limits.bodyBytes), "not the body")
-    for field in 0..<5 { precondition((request.range(of: field) != nil) == (request.count(of: field) > 0)) }
+    for field in 0..<5 where request.repeatedFields & 1 << UInt64(field) != 0 {
+        precondition(request.range(of: field) != nil, "repeated without being there")
+    }
     return Request(
         stream: request.stream,
         bytes: request.bytes,
         bodyCount: request.bodyCount,
-        counts: (0..<5).map(request.count(of:)),
+        ranges: (0..<5).map(request.range(of:)),
+        repeatedFields: request.repeatedFields,
         flags: [request.isComplete, request.isBodyTooLarge, request.isClosed, request.hasRepeatedUnknown]
     )
 }

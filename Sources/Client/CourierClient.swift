@@ -170,7 +170,7 @@ extension CourierNotification {
             timestamp: notify.timestamp,
             storageFlags: notify.storageFlags,
             priority: notify.priority,
-            uniqueID: notify.uniqueID.map(uuidText),
+            uniqueID: notify.uniqueID?.description,
             collapseID: notify.collapseID.map { String(decoding: $0, as: UTF8.self) },
             pushType: notify.pushType
         )

@@ -28,8 +28,9 @@ final class DeviceConnection {
     var idleLimit: Interval
     /// A registration of this device is being made durable: its next command waits (docs/device-protocol.md).
     var isWaitingForStore = false
-    /// Frames to write this turn.
-    var output: [UInt8] = []
+    /// Frames to write this turn, and notifications to frame behind them.
+    private var output: [UInt8] = []
+    var notifications: [OutgoingNotification] = []
     private var held: [(frame: [UInt8], pausesAfter: Bool)] = []
     private var holdUntil = Moment(nanoseconds: 0)
 
@@ -67,27 +68,67 @@ final class DeviceConnection {
         release(at: now)
     }
 
-    /// Frames a notification, behind what is held.
-    func notify(_ notification: Notify, at now: Moment) {
-        if held.isEmpty, holdUntil <= now { return notification.encode(into: &output) }
+    /// Takes a notification, behind what is held.
+    func notify(_ notification: OutgoingNotification, at now: Moment) {
+        if held.isEmpty, holdUntil <= now { return notifications.append(notification) }
         var frame: [UInt8] = []
-        notification.encode(into: &frame)
+        notification.encode(into: &frame, isExtended: isExtended)
         held.append((frame, false))
     }
 
     /// Moves what may go now to the output. Nothing follows an acknowledgement in the same read of the device.
     func release(at now: Moment) {
         while holdUntil <= now, !held.isEmpty {
+            frameNotifications(into: &output)
             let next = held.removeFirst()
             output += next.frame
             if next.pausesAfter { holdUntil = now + Limits.pauseAfterAck }
         }
     }
 
+    /// Whether there is something to write.
+    var hasOutput: Bool { !output.isEmpty || !notifications.isEmpty }
+
+    /// Appends what is to be written, and forgets it.
+    func takeOutput(into plain: inout [UInt8]) {
+        plain += output
+        output = []
+        frameNotifications(into: &plain)
+    }
+
+    private func frameNotifications(into frames: inout [UInt8]) {
+        for notification in notifications { notification.encode(into: &frames, isExtended: isExtended) }
+        notifications.removeAll(keepingCapacity: true)
+    }
+
     /// Tells the session's home how much may be framed.
     func updateRoom() {
         guard let link else { return }
-        let waiting = held.reduce(0) { $0 + $1.frame.count }
-        link.room = max(0, Limits.unsentBytes - output.count - stream.unsentCount - waiting)
+        var waiting = held.reduce(output.count + stream.unsentCount) { $0 + $1.frame.count }
+        waiting = notifications.reduce(waiting) { $0 + $1.push.payload.count + Limits.frameOverhead }
+        link.room = max(0, Limits.unsentBytes - waiting)
+    }
+}
+
+/// A notification on its way to a connection. It is framed when the connection is written, straight into the loop's
+/// buffer: framed earlier, its bytes would leave the processor's cache before they are encrypted.
+struct OutgoingNotification {
+    let push: Push
+    let flag: StorageFlag
+    let route: NotifyRoute
+
+    func encode(into frames: inout [UInt8], isExtended: Bool) {
+        let content = NotifyContent(
+            payload: push.payload,
+            messageID: push.messageID,
+            expiry: UInt32(clamping: push.expires.seconds),
+            timestamp: UInt64(max(push.acceptedAt.nanoseconds, 0)),
+            storageFlags: flag.rawValue,
+            priority: push.priority.rawValue,
+            uniqueID: push.uniqueID,
+            collapseID: push.collapseID,
+            pushType: push.type?.rawValue ?? ""
+        )
+        frames.appendNotify(content, route, isExtended: isExtended)
     }
 }

@@ -37,7 +37,7 @@ final class Home {
     var queueEffects: [QueueEffect] = []
 
     private var unanswered: [UInt64: Unanswered] = [:]
-    /// The push that is being accepted: what it replaces ends meanwhile.
+    /// The push that is being accepted: what it replaces ends meanwhile, and it may itself.
     private var accepting: UInt64?
     /// Pushes for live devices, to be written unless they are acknowledged first; in order of their time. By number, so
     /// that one that has ended is freed at once: its memory is still warm for the next.
@@ -112,7 +112,7 @@ final class Home {
 
     /// A push on its way to a device waits a little for its acknowledgement, which makes the write needless.
     private func makeDurable(_ push: Push, mayWait: Bool, at now: Moment) {
-        guard unanswered[push.number] != nil else { return }
+        guard unanswered.index(forKey: push.number) != nil else { return }
         if mayWait {
             delayed.append((now + Limits.writeDelay, push.number))
         } else {
@@ -200,12 +200,11 @@ final class Home {
         guard !queueEffects.isEmpty else { return }
         var pending: [QueueEffect] = []
         swap(&pending, &queueEffects)
-        for effect in pending { carryOut(effect, device, at: now) }
-        pending.removeAll(keepingCapacity: true)
+        pending.takeEach { carryOut($0, device, at: now) }
         if queueEffects.isEmpty { swap(&pending, &queueEffects) }
     }
 
-    func carryOut(_ effect: QueueEffect, _ device: DeviceState, at now: Moment) {
+    func carryOut(_ effect: consuming QueueEffect, _ device: DeviceState, at now: Moment) {
         switch effect {
         case .send(let push, let flag):
             notify(device, push, flag)
@@ -234,7 +233,7 @@ final class Home {
         guard let session = device.session, let registration = device.registration(numbered: push.registration) else {
             return
         }
-        effects.append(.notify(session, push, flag, registration))
+        effects.append(.notify(connection: session.connection, push, flag, registration))
     }
 
     /// The push has ended: it is answered if it was not, and the store forgets it if it ever knew it.

@@ -21,10 +21,10 @@ final class SessionLink {
 final class RegistrationState {
     var record: Registration
     let number: UInt64
-    /// The token as it stands in every notification.
-    let tokenBytes: [UInt8]
     /// nil once its app was removed.
     let topic: Topic?
+    /// What its notifications have in common; nil when none can come.
+    let route: NotifyRoute?
     /// Strong both ways: a device made for one registration has no other owner. `revoke` cuts the circle.
     let owner: DeviceState
     /// Pushes in the second that `rateSecond` names, for `provider.tokenRate`.
@@ -34,8 +34,17 @@ final class RegistrationState {
     init(_ record: Registration, topic: Topic?, owner: DeviceState) {
         self.record = record
         number = record.number
-        tokenBytes = record.token.bytes
         self.topic = topic
+        if let topic, let device = owner.record, record.state == .active {
+            route = NotifyRoute(
+                token: record.token.bytes,
+                topicHash: topic.hash,
+                baseToken: device.baseToken.bytes,
+                topicName: topic.name
+            )
+        } else {
+            route = nil
+        }
         self.owner = owner
     }
 }
@@ -43,11 +52,8 @@ final class RegistrationState {
 /// One device at home: its queue, its session, its registrations that have not ended. Registrations made without a
 /// device have one each.
 final class DeviceState {
-    var record: Device? {
-        didSet { baseToken = record?.baseToken.bytes ?? [] }
-    }
-    /// The base token as it stands in every notification; empty without a device.
-    private(set) var baseToken: [UInt8]
+    /// Its base token never changes.
+    var record: Device?
     var queue: DeviceQueue
     var registrations: [RegistrationState] = []
     var session: SessionLink?
@@ -56,7 +62,6 @@ final class DeviceState {
 
     init(record: Device?, policy: QueuePolicy) {
         self.record = record
-        baseToken = record?.baseToken.bytes ?? []
         queue = DeviceQueue(policy: policy)
     }
 
@@ -116,10 +121,20 @@ extension DiscardCause {
     var isReplacement: Bool { self == .collapsed || self == .queueFull }
 }
 
+extension Array {
+    /// Gives each element to `body`, in order, and keeps the room. An element that is given away is not retained
+    /// again, as it would be by a loop over the array.
+    mutating func takeEach(_ body: (consuming Element) -> Void) {
+        if count > 1 { reverse() }
+        while let element = popLast() { body(element) }
+    }
+}
+
 /// What a home asks its loop to do, in order.
 enum HomeEffect {
     case answer(PushAnswer, ReplyAddress)
-    case notify(SessionLink, Push, StorageFlag, RegistrationState)
+    /// Frames a push for the session of a connection.
+    case notify(connection: UInt64, Push, StorageFlag, RegistrationState)
     case endSession(SessionLink, reason: StaticString)
     case tokenGone(SessionLink, RegistrationState)
 }

@@ -68,7 +68,7 @@ extension Loop {
         _ door: LoopListener.Door
     ) {
         do throws(HTTP2Error) {
-            let http = try HTTP2Server(fields: fields, limits: HTTP2Limits())
+            let http = try HTTP2Server(fields: fields, limits: HTTP2Limits(), memory: memory)
             let connection = ProviderConnection(
                 token: token,
                 stream: stream,

@@ -14,8 +14,10 @@ extension Loop {
         case .accepted:
             shared.metrics.answered(nil)
             answer.reset(status: 200)
-            answer.add("apns-id", waiting.apnsID.span)
-            if shared.config.environment == .development { addUniqueID(waiting.uniqueID) }
+            answer.add("apns-id", waiting.apnsID.characters.span)
+            if shared.config.environment == .development {
+                answer.add("apns-unique-id", UUIDText(waiting.uniqueID).characters.span)
+            }
             connection.http.respond(to: waiting.request, answer)
             connection.http.release(waiting.request)
         case .refused(let rejection):
@@ -24,13 +26,6 @@ extension Loop {
             respond(waiting.request, Refusal(rejection, waiting.apnsID, since: since), connection)
         }
         markDirty(connection)
-    }
-
-    private func addUniqueID(_ uniqueID: [UInt8]) {
-        idText.removeAll(keepingCapacity: true)
-        appendUUID(uniqueID, to: &idText)
-        let text = idText
-        answer.add("apns-unique-id", text.span)
     }
 
     /// Refuses a request that never left this loop.
@@ -42,7 +37,7 @@ extension Loop {
         let rejection = refusal.rejection
         shared.metrics.answered(rejection)
         answer.reset(status: rejection.status)
-        answer.add("apns-id", refusal.apnsID.span)
+        answer.add("apns-id", refusal.apnsID.characters.span)
         answer.body = refusal.since.map { rejection.body(since: $0) } ?? bodies[rejection]
         connection.http.respond(to: request, answer)
         if !request.isComplete { connection.http.refuseRest(of: request) }
@@ -65,14 +60,11 @@ extension Loop {
     }
 
     /// The request's own id if it is good, else a new one: every answer carries one.
-    private func messageID(of request: HTTP2Request) -> [UInt8] {
+    private func messageID(of request: HTTP2Request) -> UUIDText {
         var head = RequestHead()
         head[.apnsID] = request.range(of: RequestField.apnsID.rawValue)
         // A bad id is told by the rejection; here it only means that there is none to echo.
-        guard let range = (try? PushRequest.messageID(head, request.bytes.span)) ?? nil else {
-            return random.messageID()
-        }
-        return Array(request.bytes[range])
+        return (try? PushRequest.messageID(head, request.bytes.span)) ?? nil ?? random.messageID()
     }
 
     // MARK: Effects of the home
@@ -82,13 +74,12 @@ extension Loop {
         while !home.effects.isEmpty {
             var effects: [HomeEffect] = []
             swap(&effects, &home.effects)
-            for effect in effects { carryOut(effect) }
-            effects.removeAll(keepingCapacity: true)
+            effects.takeEach { carryOut($0) }
             if home.effects.isEmpty { swap(&effects, &home.effects) }
         }
     }
 
-    private func carryOut(_ effect: HomeEffect) {
+    private func carryOut(_ effect: consuming HomeEffect) {
         switch effect {
         case .answer(let verdict, let address):
             if address.loop == index {
@@ -96,7 +87,7 @@ extension Loop {
             } else {
                 post(.answer(verdict, address), to: address.loop)
             }
-        case .notify(let link, let push, let flag, let registration): notify(link, push, flag, registration)
+        case .notify(let connection, let push, let flag, let registration): notify(connection, push, flag, registration)
         case .endSession(let link, let reason): endSession(link, reason: reason)
         case .tokenGone(let link, let registration): tokenGone(link, registration)
         }
@@ -151,10 +142,10 @@ extension Loop {
 
     private func flush(_ connection: DeviceConnection) {
         connection.isDirty = false
-        swap(&buffers.plain, &connection.output)
+        connection.takeOutput(into: &buffers.plain)
         write(connection.stream, connection.token)
         // The session owns no buffer between turns: it goes back to the loop.
-        buffers.giveBack(&connection.output)
+        buffers.giveBack(&connection.notifications)
         connection.updateRoom()
         rearm(connection)
     }
@@ -217,11 +208,11 @@ extension Loop {
 /// What a refused request is told.
 private struct Refusal {
     let rejection: Rejection
-    let apnsID: [UInt8]
+    let apnsID: UUIDText
     /// 410: since when the token is dead.
     let since: Moment?
 
-    init(_ rejection: Rejection, _ apnsID: [UInt8], since: Moment? = nil) {
+    init(_ rejection: Rejection, _ apnsID: UUIDText, since: Moment? = nil) {
         self.rejection = rejection
         self.apnsID = apnsID
         self.since = since

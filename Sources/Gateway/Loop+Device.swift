@@ -197,29 +197,11 @@ extension Loop {
         rearm(connection)
     }
 
-    /// Frames a push for a session of this loop.
-    func notify(_ link: SessionLink, _ push: Push, _ flag: StorageFlag, _ registration: RegistrationState) {
-        guard case .device(let connection) = connections[link.connection], let topic = registration.topic else {
-            return
-        }
-        if connection.output.isEmpty, !connection.isDirty { connection.output = buffers.borrow() }
-        let isExtended = connection.isExtended
-        let frame = Notify(
-            token: registration.tokenBytes,
-            topicHash: topic.hash,
-            payload: push.payload,
-            messageID: push.messageID,
-            expiry: UInt32(clamping: push.expires.seconds),
-            timestamp: UInt64(max(push.acceptedAt.nanoseconds, 0)),
-            storageFlags: flag.rawValue,
-            priority: push.priority.rawValue,
-            baseToken: registration.owner.baseToken,
-            topicName: isExtended ? topic.name : nil,
-            uniqueID: isExtended ? push.uniqueID : nil,
-            collapseID: isExtended && !push.collapseID.isEmpty ? push.collapseID : nil,
-            pushType: isExtended ? push.type?.rawValue : nil
-        )
-        connection.notify(frame, at: now)
+    /// Takes a push for a session of this loop; it is framed when the session is written.
+    func notify(_ token: UInt64, _ push: Push, _ flag: StorageFlag, _ registration: RegistrationState) {
+        guard case .device(let connection) = connections[token], let route = registration.route else { return }
+        if connection.notifications.capacity == 0 { connection.notifications = buffers.borrow() }
+        connection.notify(OutgoingNotification(push: push, flag: flag, route: route), at: now)
         markDirty(connection)
     }
 
@@ -246,9 +228,8 @@ extension Loop {
         }
         connection.phase = .leaving
         if connection.stream.isEstablished {
-            swap(&buffers.plain, &connection.output)
+            connection.takeOutput(into: &buffers.plain)
             write(connection.stream, connection.token)
-            connection.output = []
         }
         guard connections[connection.token] != nil else { return }
         leave(connection.stream, connection.token)
@@ -275,7 +256,7 @@ extension Loop {
         case .session(let device, _):
             if now - connection.lastHeard >= connection.idleLimit { return end(connection) }
             connection.release(at: now)
-            if !connection.output.isEmpty { markDirty(connection) }
+            if connection.hasOutput { markDirty(connection) }
             connection.updateRoom()
             resume(connection)
             home.tick(device, at: now)

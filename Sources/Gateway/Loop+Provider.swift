@@ -49,13 +49,8 @@ extension Loop {
     // MARK: One request
 
     private func handle(_ request: HTTP2Request, _ connection: ProviderConnection) {
-        var head = RequestHead()
-        for field in RequestField.allCases { head[field] = request.range(of: field.rawValue) }
-        head.hasDuplicates =
-            request.hasRepeatedUnknown
-            || RequestField.allCases.contains { field in
-                field != .method && field != .path && request.count(of: field.rawValue) > 1
-            }
+        var head = RequestHead { request.range(of: $0) }
+        head.hasDuplicates = request.hasRepeatedUnknown || request.repeatedFields & ~pseudoHeaders != 0
         do throws(Rejection) {
             let offer = try offer(request, head, connection)
             send(offer)
@@ -87,7 +82,7 @@ extension Loop {
         let token = try deviceToken(target)
         if let forced = shared.answers.next() { throw forced }
 
-        let apnsID = messageID.map { Array(request.bytes[$0]) } ?? random.messageID()
+        let apnsID = messageID ?? random.messageID()
         let uniqueID = random.uniqueID()
         let waiting = ProviderConnection.Waiting(
             request: request,
@@ -95,14 +90,17 @@ extension Loop {
             uniqueID: uniqueID,
             receivedAt: now
         )
+        let collapseID = parsed.collapseID.map { Array(request.bytes[$0]) } ?? []
+        let payload = Array(request.bytes[request.body])
+        connection.http.reclaimBytes(of: request)
         return PushOffer(
             token: token,
             topic: topic,
             request: parsed,
             apnsID: apnsID,
             uniqueID: uniqueID,
-            collapseID: parsed.collapseID.map { Array(request.bytes[$0]) } ?? [],
-            payload: Array(request.bytes[request.body]),
+            collapseID: collapseID,
+            payload: payload,
             reply: ReplyAddress(loop: index, connection: connection.token, place: connection.wait(waiting))
         )
     }
@@ -190,6 +188,9 @@ extension Loop {
         carryOutEffects()
     }
 }
+
+/// HTTP2 sees to it that these come once.
+private let pseudoHeaders: UInt64 = 1 << RequestField.method.rawValue | 1 << RequestField.path.rawValue
 
 /// Where the token begins after `bearer ` of any case; nil for another scheme, or nothing after it.
 private func bearerTokenStart(_ header: Span<UInt8>) -> Int? {

@@ -16,8 +16,8 @@ struct PushOffer: Sendable {
     let token: DeviceToken
     let topic: Topic
     let request: PushRequest
-    let apnsID: [UInt8]
-    let uniqueID: [UInt8]
+    let apnsID: UUIDText
+    let uniqueID: UniqueID
     let collapseID: [UInt8]
     let payload: [UInt8]
     let reply: ReplyAddress

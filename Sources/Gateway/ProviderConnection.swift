@@ -7,17 +7,22 @@ final class ProviderConnection {
     /// A request that waits for its answer.
     struct Waiting {
         let request: HTTP2Request
-        let apnsID: [UInt8]
-        /// Sixteen bytes.
-        let uniqueID: [UInt8]
+        let apnsID: UUIDText
+        let uniqueID: UniqueID
         let receivedAt: Moment
+    }
+
+    private struct Place {
+        var waiting: Waiting?
+        /// How often it was taken.
+        var uses = 0
     }
 
     let token: UInt64
     let stream: SecureStream
     let http: HTTP2Server
     let peer: PeerAddress
-    private var places: [(waiting: Waiting?, uses: Int)] = []
+    private var places: [Place] = []
     private var free: [Int] = []
     /// Refused before they were complete: answered once they are (docs/provider-api.md).
     var refused: [(request: HTTP2Request, rejection: Rejection)] = []
@@ -52,13 +57,14 @@ final class ProviderConnection {
 
     /// Keeps a request until its answer comes; the place goes with the push. It also says how often it was used, so
     /// that a late answer does not meet a later request.
-    func wait(_ waiting: Waiting) -> Int {
+    func wait(_ waiting: consuming Waiting) -> Int {
         if free.isEmpty {
-            places.append((nil, 0))
+            places.append(Place())
             free.append(places.count - 1)
         }
         let index = free.removeLast()
-        places[index] = (waiting, places[index].uses + 1)
+        places[index].waiting = consume waiting
+        places[index].uses += 1
         return places[index].uses << Self.placeBits | index
     }
 
@@ -66,9 +72,8 @@ final class ProviderConnection {
     func take(_ place: Int) -> Waiting? {
         let index = place & (1 << Self.placeBits - 1)
         guard index < places.count, places[index].uses == place >> Self.placeBits,
-            let waiting = places[index].waiting
+            let waiting = places[index].waiting.take()
         else { return nil }
-        places[index].waiting = nil
         free.append(index)
         return waiting
     }

@@ -19,7 +19,7 @@ final class VerifiedToken: Sendable {
     }
 }
 
-/// Checks provider tokens for one loop, each distinct one once: a signature costs 100 microseconds, a look-up one.
+/// Checks provider tokens for one loop, each distinct one once: a signature costs a hundred look-ups.
 struct ProviderTokenVerifier {
     private var known: [[UInt8]: VerifiedToken] = [:]
     private let environment: Environment

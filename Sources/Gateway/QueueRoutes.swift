@@ -19,7 +19,7 @@ struct QueueRoutes {
         let now = control.now
         return try ListPage(request).response(sorted, key: { pageKey($0.number) }) { push, writer in
             writer.field("id", String(push.number))
-            writer.field("apnsID", String(decoding: push.apnsID, as: UTF8.self))
+            writer.field("apnsID", push.apnsID.description)
             writer.field("size", push.payload.count)
             writer.field("priority", Int(push.priority.rawValue))
             writer.field("expiration", Int(push.expires.seconds))

@@ -17,22 +17,8 @@ struct RandomIDs {
         return mixed ^ mixed >> 31
     }
 
-    /// Sixteen bytes.
-    mutating func uniqueID() -> [UInt8] {
-        let words = (next(), next())
-        return [UInt8](capacity: 16) { output in
-            for word in [words.0, words.1] {
-                for shift in stride(from: UInt64(0), to: 64, by: 8) {
-                    output.append(UInt8(truncatingIfNeeded: word >> shift))
-                }
-            }
-        }
-    }
+    mutating func uniqueID() -> UniqueID { UniqueID(high: next(), low: next()) }
 
     /// An `apns-id` of our own: uppercase, as the service makes them.
-    mutating func messageID() -> [UInt8] {
-        var text: [UInt8] = []
-        appendUUID(uniqueID(), to: &text, uppercase: true)
-        return text
-    }
+    mutating func messageID() -> UUIDText { UUIDText(uniqueID(), uppercase: true) }
 }

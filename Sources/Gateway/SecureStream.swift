@@ -9,12 +9,12 @@ final class LoopBuffers {
     let transport = TLSTransport()
     /// Plain bytes a connection is about to send; empty between two connections.
     var plain: [UInt8] = []
-    /// Empty buffers with room in them, for sessions that have something to say this turn.
-    private var spare: [[UInt8]] = []
+    /// Empty lists with room in them, for sessions that have something to say this turn.
+    private var spare: [[OutgoingNotification]] = []
 
-    func borrow() -> [UInt8] { spare.popLast() ?? [] }
+    func borrow() -> [OutgoingNotification] { spare.popLast() ?? [] }
 
-    func giveBack(_ buffer: inout [UInt8]) {
+    func giveBack(_ buffer: inout [OutgoingNotification]) {
         buffer.removeAll(keepingCapacity: true)
         if spare.count < Limits.spareBuffers, buffer.capacity > 0 { spare.append(buffer) }
         buffer = []

@@ -11,9 +11,9 @@ package struct HTTP2Fields: Sendable {
     /// Field numbers by hash, open addressing: a name sits at its hash or in the places after it.
     private let places: [UInt8]
 
-    /// Lowercase names, pseudo headers with their colon; at most 64.
+    /// Lowercase names, pseudo headers with their colon; at most 16.
     package init(_ names: [StaticString]) {
-        precondition(names.count <= 64, "too many fields")
+        precondition(names.count <= 16, "a request has places for 16 fields")
         var places = [UInt8](repeating: Self.free, count: 256)
         for (field, name) in names.enumerated() {
             var place = Self.hash(name.utf8Start, name.utf8CodeUnitCount)
@@ -23,8 +23,6 @@ package struct HTTP2Fields: Sendable {
         self.names = names
         self.places = places
     }
-
-    var count: Int { names.count }
 
     func index(of name: UnsafeBufferPointer<UInt8>) -> Int? {
         guard let start = name.baseAddress, name.count > 0 else { return nil }

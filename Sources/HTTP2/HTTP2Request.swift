@@ -4,9 +4,7 @@ import Glibc
 package final class HTTP2Request {
     private let cell: Cell<RequestRecord>
 
-    init(fieldCount: Int) {
-        cell = Cell(RequestRecord(fieldCount: fieldCount))
-    }
+    init() { cell = Cell(RequestRecord()) }
 
     var record: RequestRecord {
         _read { yield cell.pointer.pointee }
@@ -29,7 +27,9 @@ package final class HTTP2Request {
     package var isClosed: Bool { record.isClosed }
 
     /// The values of all wanted fields, then the body.
-    package var bytes: [UInt8] { record.bytes }
+    package var bytes: [UInt8] {
+        _read { yield cell.pointer.pointee.bytes }
+    }
 
     /// The part of the body that was kept, as a range of `bytes`.
     package var body: Range<Int> { record.bodyStart..<record.bytes.count }
@@ -43,7 +43,7 @@ package final class HTTP2Request {
     /// The first value of a field, as a range of `bytes`.
     package func range(of field: Int) -> Range<Int>? {
         let field = record.fields[field]
-        return field.times == 0 ? nil : Int(field.start)..<Int(field.end)
+        return field.isPresent ? Int(field.start)..<Int(field.end) : nil
     }
 
     /// Whether the field came and its first value is `value`: for what is compared with each request.
@@ -56,6 +56,6 @@ package final class HTTP2Request {
         }
     }
 
-    /// How often a field came.
-    package func count(of field: Int) -> Int { Int(record.fields[field].times) }
+    /// A bit for each field that came more than once.
+    package var repeatedFields: UInt64 { record.repeatedFields }
 }

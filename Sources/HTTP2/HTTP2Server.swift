@@ -5,6 +5,7 @@ package final class HTTP2Server {
     private let session: OpaquePointer
     /// nghttp2 borrows them; this object owns both and frees the session first.
     private let cell: Cell<HTTP2Streams>
+    private let memory: HTTP2Memory
     /// The stream limits that our SETTINGS still to be sent will announce; nghttp2 was told another.
     private var announcements: [Int]
     private var announcedStreams: Int
@@ -16,9 +17,14 @@ package final class HTTP2Server {
     private var isBroken = false
 
     /// Our SETTINGS are in the first `collect`. Fails only for want of memory.
-    package init(fields: HTTP2Fields, limits: HTTP2Limits) throws(HTTP2Error) {
+    package init(
+        fields: HTTP2Fields,
+        limits: HTTP2Limits,
+        memory: HTTP2Memory = HTTP2Memory()
+    ) throws(HTTP2Error) {
         let cell = Cell(HTTP2Streams(fields: fields, limits: limits))
-        session = try HTTP2Setup.makeSession(cell.pointer)
+        session = try HTTP2Setup.makeSession(cell.pointer, memory)
+        self.memory = memory
         self.cell = cell
         announcedStreams = limits.announcedStreams
         announcements = [limits.announcedStreams]
@@ -67,7 +73,8 @@ package final class HTTP2Server {
     }
 
     private func submit(_ answer: HTTP2Answer, _ body: UnsafePointer<nghttp2_data_provider>?, to stream: Int32) {
-        let result = answer.withPairs { nghttp2_submit_response(session, stream, $0.baseAddress, $0.count, body) }
+        let headers = answer.headers
+        let result = nghttp2_submit_response(session, stream, headers.baseAddress, headers.count, body)
         if result < 0 { streams.fail(HTTP2Error(library: result)) }
     }
 
@@ -76,6 +83,9 @@ package final class HTTP2Server {
         guard !request.isComplete, !request.isClosed else { return }
         refusing.append(request.stream)
     }
+
+    /// The owner has all it needs of the request's bytes: they are gone, and the answer may yet take its time.
+    package func reclaimBytes(of request: HTTP2Request) { streams.reclaim(request) }
 
     /// The owner is done with the request and must not touch it again. Its body no longer burdens the window.
     package func release(_ request: HTTP2Request) {

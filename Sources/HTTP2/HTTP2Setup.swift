@@ -9,8 +9,11 @@ enum HTTP2Setup {
     /// holds for the blocks of streams that are reset or ignored; for others ours does.
     private static let continuationCeiling = 64
 
-    /// Makes a session whose callbacks get `context`, an `HTTP2Streams`.
-    static func makeSession(_ context: UnsafeMutableRawPointer) throws(HTTP2Error) -> OpaquePointer {
+    /// Makes a session whose callbacks get `context`, an `HTTP2Streams`. It lives no longer than `memory`.
+    static func makeSession(
+        _ context: UnsafeMutableRawPointer,
+        _ memory: HTTP2Memory
+    ) throws(HTTP2Error) -> OpaquePointer {
         var callbacks: OpaquePointer?
         var options: OpaquePointer?
         var session: OpaquePointer?
@@ -28,7 +31,7 @@ enum HTTP2Setup {
         // Abandoned requests are counted by us, without a clock.
         nghttp2_option_set_stream_reset_rate_limit(options, UInt64(Int64.max), 1)
         nghttp2_option_set_max_continuations(options, continuationCeiling)
-        try check(nghttp2_session_server_new2(&session, callbacks, context, options))
+        try check(memory.lend { nghttp2_session_server_new3(&session, callbacks, context, options, $0) })
         return session!
     }
 

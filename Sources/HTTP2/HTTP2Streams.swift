@@ -21,6 +21,8 @@ struct HTTP2Streams {
     private var open: [HTTP2Request] = []
     private var ready: [HTTP2Request] = []
     private var pool: [HTTP2Request] = []
+    /// Room for bytes that was given back early, so that the next request finds it in the processor's cache.
+    private var spare: [[UInt8]] = []
     /// Answers whose body nghttp2 has yet to fetch, and those of them that it was told to fetch later.
     private(set) var heldAnswers = 0
     private var deferred: [HTTP2Request] = []
@@ -35,6 +37,9 @@ struct HTTP2Streams {
         self.fields = fields
         self.limits = limits
     }
+
+    /// As many requests as one read from a socket brings, and more.
+    private static let spareLimit = 100
 
     var openCount: Int { open.count }
 
@@ -109,6 +114,11 @@ struct HTTP2Streams {
         if request.record.isClosed { recycle(request, session) } else { credit(request, session) }
     }
 
+    mutating func reclaim(_ request: HTTP2Request) {
+        let room = request.record.takeBytes()
+        if room.capacity <= RequestRecord.keptCapacity, spare.count < Self.spareLimit { spare.append(room) }
+    }
+
     private mutating func recycle(_ request: HTTP2Request, _ session: OpaquePointer) {
         credit(request, session)
         request.record.shrink()
@@ -141,7 +151,8 @@ extension HTTP2Streams {
             return 0
         }
         guard open.count < limits.enforcedStreams else { return refuse(session, stream) }
-        let request = pool.popLast() ?? HTTP2Request(fieldCount: fields.count)
+        let request = pool.popLast() ?? HTTP2Request()
+        if request.record.bytes.capacity == 0, let room = spare.popLast() { request.record.lend(room) }
         request.record.begin(stream: stream, place: open.count)
         open.append(request)
         current = request.address
@@ -242,7 +253,10 @@ extension HTTP2Streams {
         if abandoned > limits.abandonedStreams { fail(.tooManyAbandonedStreams) }
     }
 
+    /// The open request of a stream. Frames of one stream mostly come together, so the last one is asked first:
+    /// nghttp2 looks its streams up in a table.
     func request(_ session: OpaquePointer, _ stream: Int32) -> HTTP2Request? {
+        if let last = open.last, last.record.stream == stream { return last }
         guard let pointer = nghttp2_session_get_stream_user_data(session, stream) else { return nil }
         return Unmanaged<HTTP2Request>.fromOpaque(pointer).takeUnretainedValue()
     }

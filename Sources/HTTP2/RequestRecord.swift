@@ -1,14 +1,14 @@
 /// What is known of a request, and how far it has got.
 struct RequestRecord {
-    /// The place of a field's first value, and how often the field came. A header list is far below 4 GB.
+    /// The place of a field's first value. A header list is far below 4 GB.
     struct Field {
         var start: UInt32 = 0
         var end: UInt32 = 0
-        var times: UInt32 = 0
+        var isPresent = false
     }
 
     /// Room for the headers and body of a usual push; what a larger one took is given back.
-    private static let keptCapacity = 8192
+    static let keptCapacity = 8192
 
     private(set) var stream: Int32 = 0
     var isComplete = false
@@ -18,7 +18,8 @@ struct RequestRecord {
     private(set) var bytes: [UInt8] = []
     private(set) var bodyStart = 0
     private(set) var bodyCount = 0
-    private(set) var fields: [Field]
+    private(set) var fields: InlineArray<16, Field> = .init(repeating: Field())
+    private(set) var repeatedFields: UInt64 = 0
 
     /// Where it stands among the open ones, so that it can be taken out at once.
     var place = 0
@@ -39,10 +40,6 @@ struct RequestRecord {
     private var burden = 0
     private var unknown: [UInt64] = []
 
-    init(fieldCount: Int) {
-        fields = Array(repeating: Field(), count: fieldCount)
-    }
-
     mutating func begin(stream: Int32, place: Int) {
         self.stream = stream
         self.place = place
@@ -62,7 +59,8 @@ struct RequestRecord {
         bodyCount = 0
         headerListBytes = 0
         burden = 0
-        for index in fields.indices { fields[index].times = 0 }
+        repeatedFields = 0
+        for index in fields.indices { fields[index].isPresent = false }
     }
 
     /// Counts a header's size; false once the list is larger than `limit`.
@@ -72,8 +70,11 @@ struct RequestRecord {
     }
 
     mutating func addHeader(_ field: Int, _ value: UnsafeBufferPointer<UInt8>) {
-        fields[field].times += 1
-        guard fields[field].times == 1 else { return }
+        guard !fields[field].isPresent else {
+            repeatedFields |= 1 << UInt64(field)
+            return
+        }
+        fields[field].isPresent = true
         fields[field].start = UInt32(truncatingIfNeeded: bytes.count)
         bytes.append(contentsOf: value)
         bodyStart = bytes.count
@@ -112,6 +113,18 @@ struct RequestRecord {
         answer.removeAll(keepingCapacity: true)
         return count
     }
+
+    /// Takes the bytes away; the request is as if nothing had come.
+    mutating func takeBytes() -> [UInt8] {
+        var taken: [UInt8] = []
+        swap(&taken, &bytes)
+        bodyStart = 0
+        for index in fields.indices { fields[index].isPresent = false }
+        return taken
+    }
+
+    /// Gives an idle request room for the bytes to come.
+    mutating func lend(_ room: [UInt8]) { bytes = room }
 
     /// Gives back what an unusually large request took.
     mutating func shrink() {

@@ -4,10 +4,10 @@ package final class Push: Sendable {
     package let number: UInt64
     /// The number of the registration it is for.
     package let registration: UInt64
-    /// The `apns-id` exactly as answered: 36 characters.
-    package let apnsID: [UInt8]
-    /// 16 bytes; shown as lowercase hexadecimal in `apns-unique-id`.
-    package let uniqueID: [UInt8]
+    /// The `apns-id` exactly as answered.
+    package let apnsID: UUIDText
+    /// Shown as lowercase hexadecimal in `apns-unique-id`.
+    package let uniqueID: UniqueID
     /// How soon it must go out.
     package let priority: Priority
     /// nil when the provider did not say.
@@ -24,8 +24,8 @@ package final class Push: Sendable {
     package init(
         number: UInt64,
         registration: UInt64,
-        apnsID: [UInt8],
-        uniqueID: [UInt8],
+        apnsID: UUIDText,
+        uniqueID: UniqueID,
         priority: Priority,
         type: PushType?,
         expires: Moment,

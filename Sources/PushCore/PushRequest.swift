@@ -34,6 +34,9 @@ package struct RequestHead: Sendable {
 
     package init() {}
 
+    /// `range` says where the first value of a header lies, by number.
+    package init(_ range: (Int) -> Range<Int>?) { ranges = InlineArray { range($0) } }
+
     /// Where the first value of a header lies.
     package subscript(field: RequestField) -> Range<Int>? {
         get { ranges[field.rawValue] }
@@ -65,16 +68,16 @@ package struct PushRequest: Equatable, Sendable {
     /// Path, then method, then repeated headers.
     package static func target(_ head: RequestHead, _ bytes: Span<UInt8>) throws(Rejection) -> Target {
         let target = try parsePath(head[.path] ?? 0..<0, bytes)
-        guard let method = head[.method], equals(bytes, method, "POST") else { throw .methodNotAllowed }
+        guard let method = head[.method], packed(bytes, method) == Known.post else { throw .methodNotAllowed }
         if head.hasDuplicates { throw .duplicateHeaders }
         return target
     }
 
     /// The value of `apns-id`: nil when absent. It is echoed byte for byte, so its case is kept.
-    package static func messageID(_ head: RequestHead, _ bytes: Span<UInt8>) throws(Rejection) -> Range<Int>? {
+    package static func messageID(_ head: RequestHead, _ bytes: Span<UInt8>) throws(Rejection) -> UUIDText? {
         guard let range = head[.apnsID] else { return nil }
         guard isUUID(bytes, range) else { throw .badMessageID }
-        return range
+        return UUIDText(bytes.extracting(range))
     }
 
     /// The value of `apns-topic`, well formed; whether it is allowed is the caller's to say.
@@ -108,8 +111,8 @@ package struct PushRequest: Equatable, Sendable {
 
     private static func pushType(_ head: RequestHead, _ bytes: Span<UInt8>) throws(Rejection) -> PushType? {
         guard let range = head[.pushType] else { return nil }
-        for type in PushType.allCases where equals(bytes, range, type.rawValue) { return type }
-        throw .invalidPushType
+        guard let type = PushType(packed: packed(bytes, range)) else { throw .invalidPushType }
+        return type
     }
 
     private static func priority(
@@ -119,14 +122,11 @@ package struct PushRequest: Equatable, Sendable {
     ) throws(Rejection) -> Priority {
         guard let range = head[.priority] else { return type == .background ? .powerAware : .immediate }
         let priority: Priority
-        if equals(bytes, range, "10") {
-            priority = .immediate
-        } else if equals(bytes, range, "5") {
-            priority = .powerAware
-        } else if equals(bytes, range, "1") {
-            priority = .powerFirst
-        } else {
-            throw .badPriority
+        switch packed(bytes, range) {
+        case Known.ten: priority = .immediate
+        case Known.five: priority = .powerAware
+        case Known.one: priority = .powerFirst
+        default: throw .badPriority
         }
         if type == .background, priority != .powerAware { throw .badPriority }
         return priority
@@ -144,13 +144,22 @@ package struct PushRequest: Equatable, Sendable {
     }
 }
 
+/// Texts that requests are compared with.
+private enum Known {
+    static let post = packed("POST")
+    static let deviceFolder = packed("/3/device")
+    static let devicePath = packed("/3/device/")
+    static let ten = packed("10")
+    static let five = packed("5")
+    static let one = packed("1")
+}
+
 /// `/3/device/<token>`, `/3/device/` or `/3/device`; everything else, a query or a further segment too, is a bad path.
 private func parsePath(_ path: Range<Int>, _ bytes: Span<UInt8>) throws(Rejection) -> PushRequest.Target {
     let prefix = "/3/device/".utf8.count
-    if equals(bytes, path, "/3/device") || equals(bytes, path, "/3/device/") { return .missingToken }
-    guard path.count > prefix, equals(bytes, path.lowerBound..<path.lowerBound + prefix, "/3/device/") else {
-        throw .badPath
-    }
+    if packed(bytes, path) == Known.deviceFolder { return .missingToken }
+    guard path.count >= prefix, packed(bytes, path.prefix(prefix)) == Known.devicePath else { throw .badPath }
+    if path.count == prefix { return .missingToken }
     let digits = path.lowerBound + prefix..<path.upperBound
     if let token = DeviceToken(hex: bytes.extracting(digits)) { return .token(token) }
     for index in digits {
@@ -181,16 +190,6 @@ private func isTopic(_ bytes: Span<UInt8>, _ range: Range<Int>) -> Bool {
         default:
             return false
         }
-    }
-    return true
-}
-
-private func equals(_ bytes: Span<UInt8>, _ range: Range<Int>, _ text: String) -> Bool {
-    guard range.count == text.utf8.count else { return false }
-    var index = range.lowerBound
-    for byte in text.utf8 {
-        if bytes[index] != byte { return false }
-        index += 1
     }
     return true
 }

@@ -119,8 +119,8 @@ final class DeliveryTable {
         try insert.bind(3, push.registration)
         try insert.bind(4, Int64(DeliveryCode.number(latest.state)))
         try insert.bind(5, Int64(DeliveryCode.number(latest.cause)))
-        try insert.bind(6, push.uniqueID)
-        try insert.bind(7, text: push.apnsID)
+        try insert.bind(6, push.uniqueID.bytes)
+        try insert.bind(7, text: push.apnsID.bytes)
         try insert.bind(8, first.topic ?? "")
         try insert.bind(9, first.tokenPrefix ?? "")
         try insert.bind(10, first.device.map { Int64(bitPattern: $0.value) })
@@ -154,7 +154,9 @@ final class DeliveryTable {
     }
 
     private func record(_ row: Statement) throws(StoreError) -> DeliveryRecord {
-        guard let changes = DeliveryCode.changes(row.bytes(15)), let latest = changes.last else {
+        guard let changes = DeliveryCode.changes(row.bytes(15)), let latest = changes.last,
+            let uniqueID = UniqueID(row.bytes(4).span)
+        else {
             throw StoreError(.damaged, "row \(row.text(0)) of deliveries makes no sense", file: database.file)
         }
         let collapseID = row.bytes(14)
@@ -162,7 +164,7 @@ final class DeliveryTable {
         return DeliveryRecord(
             number: row.unsigned(0),
             apnsID: row.text(5),
-            uniqueID: uuidText(row.bytes(4)),
+            uniqueID: uniqueID.description,
             registration: row.unsigned(1),
             tokenPrefix: row.text(7),
             device: row.isNull(8) ? nil : DeviceID(row.unsigned(8)).description,

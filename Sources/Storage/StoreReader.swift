@@ -11,8 +11,9 @@ struct StoreReader {
         try each(StoreSQL.pushes, "pushes") { row in
             guard let priority = Priority(rawValue: UInt8(clamping: row.number(2))) else { return false }
             let type = PushType(code: UInt8(clamping: row.number(3)))
-            let (apnsID, uniqueID, collapseID) = (row.bytes(6), row.bytes(7), row.bytes(8))
-            guard type != nil || row.number(3) == 0, apnsID.count == 36, uniqueID.count == 16 else { return false }
+            guard type != nil || row.number(3) == 0, let apnsID = UUIDText(row.bytes(6).span),
+                let uniqueID = UniqueID(row.bytes(7).span)
+            else { return false }
             body(
                 Push(
                     number: row.unsigned(0),
@@ -22,7 +23,7 @@ struct StoreReader {
                     priority: priority,
                     type: type,
                     expires: Moment(nanoseconds: row.number(4)),
-                    collapseID: collapseID,
+                    collapseID: row.bytes(8),
                     acceptedAt: Moment(nanoseconds: row.number(5)),
                     payload: row.bytes(9)
                 )

@@ -61,8 +61,8 @@ final class StoreWriter {
         try row.bind(4, Int64(push.type?.code ?? 0))
         try row.bind(5, push.expires.nanoseconds)
         try row.bind(6, push.acceptedAt.nanoseconds)
-        try row.bind(7, push.apnsID)
-        try row.bind(8, push.uniqueID)
+        try row.bind(7, push.apnsID.bytes)
+        try row.bind(8, push.uniqueID.bytes)
         try row.bind(9, push.collapseID)
         try row.bind(10, borrowing: push.payload) { () throws(StoreError) in try row.run() }
     }

@@ -5,12 +5,23 @@ extension [UInt8] {
     /// Appends one frame; `items` appends its body. `reserving` is how long that body may become, so that the array
     /// grows at most once.
     mutating func appendFrame(_ command: Command, reserving: Int = 0, _ items: (inout [UInt8]) -> Void) {
+        let start = beginFrame(command, reserving: reserving)
+        items(&self)
+        endFrame(start)
+    }
+
+    /// Appends a frame's head, its length yet unknown. Returns where the frame begins, for `endFrame`.
+    mutating func beginFrame(_ command: Command, reserving: Int) -> Int {
         let start = count
         append(addingCapacity: Self.frameHeadSize + reserving) { output in
             output.append(command.rawValue)
             output.append(bigEndian: UInt32(0))
         }
-        items(&self)
+        return start
+    }
+
+    /// Writes the length of the frame that began at `start` and ends here.
+    mutating func endFrame(_ start: Int) {
         let length = UInt32(count - start - Self.frameHeadSize)
         self[start + 1] = UInt8(truncatingIfNeeded: length >> 24)
         self[start + 2] = UInt8(truncatingIfNeeded: length >> 16)
@@ -29,12 +40,7 @@ extension [UInt8] {
     }
 
     mutating func appendItem<Number: FixedWidthInteger & UnsignedInteger>(_ id: UInt8, _ number: Number) {
-        let count = Number.bitWidth / 8
-        append(addingCapacity: ItemReader.headSize + count) { output in
-            output.append(id)
-            output.append(bigEndian: UInt16(count))
-            output.append(bigEndian: number)
-        }
+        append(addingCapacity: ItemReader.headSize + Number.bitWidth / 8) { $0.append(item: id, number) }
     }
 
     mutating func appendItem(_ id: UInt8, _ topic: TopicHash) {
@@ -55,6 +61,12 @@ extension [UInt8] {
 }
 
 extension OutputSpan<UInt8> {
+    mutating func append<Number: FixedWidthInteger & UnsignedInteger>(item id: UInt8, _ number: Number) {
+        append(id)
+        append(bigEndian: UInt16(Number.bitWidth / 8))
+        append(bigEndian: number)
+    }
+
     mutating func append<Number: FixedWidthInteger & UnsignedInteger>(bigEndian number: Number) {
         for shift in stride(from: Number.bitWidth - 8, through: 0, by: -8) {
             append(UInt8(truncatingIfNeeded: number >> Number(shift)))

@@ -1,3 +1,5 @@
+package import PushCore
+
 /// A notification on its way to a device.
 package struct Notify: Equatable, Sendable {
     /// The device token it was sent to.
@@ -21,8 +23,8 @@ package struct Notify: Equatable, Sendable {
 
     /// The topic's name; from here on only extended clients are told.
     package var topicName: String?
-    /// 16 bytes.
-    package var uniqueID: [UInt8]?
+    /// The push's id in the whole instance.
+    package var uniqueID: UniqueID?
     /// The collapse id, if the push has one.
     package var collapseID: [UInt8]?
     /// The push type, if the provider named one.
@@ -39,7 +41,7 @@ package struct Notify: Equatable, Sendable {
         priority: UInt8,
         baseToken: [UInt8],
         topicName: String? = nil,
-        uniqueID: [UInt8]? = nil,
+        uniqueID: UniqueID? = nil,
         collapseID: [UInt8]? = nil,
         pushType: String? = nil
     ) {
@@ -60,7 +62,7 @@ package struct Notify: Equatable, Sendable {
 }
 
 extension Notify {
-    private enum ItemID {
+    enum ItemID {
         static let token: UInt8 = 1
         static let topicHash: UInt8 = 2
         static let payload: UInt8 = 3
@@ -71,9 +73,6 @@ extension Notify {
         static let priority: UInt8 = 13
         static let baseToken: UInt8 = 15
     }
-
-    /// Everything but the payload: nine plain items with 102 bytes in them, four extended ones with short values.
-    private static let overhead = 384
 
     init(_ body: Span<UInt8>) throws(Malformed) {
         var topicHash: TopicHash?
@@ -102,7 +101,7 @@ extension Notify {
             case ItemID.priority: priority = try body.number(item)
             case ItemID.baseToken: baseToken = body.bytes(item)
             case ExtendedItem.topicName: topicName = try body.text(item)
-            case ExtendedItem.uniqueID: uniqueID = body.bytes(item)
+            case ExtendedItem.uniqueID: uniqueID = UniqueID(body.extracting(item.value))
             case ExtendedItem.collapseID: collapseID = body.bytes(item)
             case ExtendedItem.pushType: pushType = try body.text(item)
             default: break
@@ -113,22 +112,20 @@ extension Notify {
         self.messageID = messageID
     }
 
-    /// Appends the frame: the hot path of the gateway, so no array in between.
+    /// Appends the frame, extended if it has a topic's name.
     package func encode(into output: inout [UInt8]) {
-        output.appendFrame(.notify, reserving: Self.overhead + payload.count) { items in
-            items.appendItem(ItemID.token, token)
-            items.appendItem(ItemID.topicHash, topicHash)
-            items.appendItem(ItemID.payload, payload)
-            items.appendItem(ItemID.messageID, messageID)
-            items.appendItem(ItemID.expiry, expiry)
-            items.appendItem(ItemID.timestamp, timestamp)
-            items.appendItem(ItemID.storageFlags, storageFlags)
-            items.appendItem(ItemID.priority, priority)
-            items.appendItem(ItemID.baseToken, baseToken)
-            if let topicName { items.appendItem(ExtendedItem.topicName, topicName) }
-            if let uniqueID { items.appendItem(ExtendedItem.uniqueID, uniqueID) }
-            if let collapseID { items.appendItem(ExtendedItem.collapseID, collapseID) }
-            if let pushType { items.appendItem(ExtendedItem.pushType, pushType) }
-        }
+        let route = NotifyRoute(token: token, topicHash: topicHash, baseToken: baseToken, topicName: topicName ?? "")
+        let content = NotifyContent(
+            payload: payload,
+            messageID: messageID,
+            expiry: expiry,
+            timestamp: timestamp,
+            storageFlags: storageFlags,
+            priority: priority,
+            uniqueID: uniqueID,
+            collapseID: collapseID ?? [],
+            pushType: pushType ?? ""
+        )
+        output.appendNotify(content, route, isExtended: topicName != nil)
     }
 }

@@ -76,8 +76,8 @@ struct HomeBench {
             token: token,
             topic: topic,
             request: try SampleRequest(headers).parsed(suffix: topic.suffix),
-            apnsID: [],
-            uniqueID: [],
+            apnsID: UUIDText(UniqueID(high: 1, low: 2)),
+            uniqueID: UniqueID(high: 3, low: 4),
             collapseID: Array(collapseID.utf8),
             payload: Array("{}".utf8),
             reply: ReplyAddress(loop: 0, connection: 7, place: places)
@@ -149,7 +149,7 @@ extension HomeEffect {
             "answer \(reply.place) \(rejection.status) \(rejection.rawValue)"
         case .answer(.gone(let rejection, let since), let reply):
             "answer \(reply.place) \(rejection.status) \(rejection.rawValue) \(since.seconds)"
-        case .notify(let link, let push, _, _): "notify \(push.number) over \(link.connection)"
+        case .notify(let connection, let push, _, _): "notify \(push.number) over \(connection)"
         case .endSession(let link, let reason): "end \(link.connection): \(reason)"
         case .tokenGone(let link, let registration): "gone \(registration.record.number) over \(link.connection)"
         }

@@ -122,8 +122,39 @@ import Testing
         _ = peer.sent()
         let second = try peer.requests(Frames.push(3, body: "[]"))[0]
         #expect(first === second && second.stream == 3)
-        #expect(second.count(of: Peer.topic) == 0 && !second.hasRepeatedUnknown && second.bodyText == "[]")
+        #expect(
+            second.range(of: Peer.topic) == nil && second.repeatedFields == 0 && !second.hasRepeatedUnknown
+                && second.bodyText == "[]"
+        )
         #expect(!second.isClosed && second.isComplete)
+    }
+
+    @Test func `a request whose bytes were taken back is answered, and its room is used for the next`() throws {
+        let peer = try Peer()
+        let body = String(repeating: "x", count: 3000)
+        let first = try peer.requests(Frames.push(1, [("apns-topic", "a")], body: body))[0]
+        let place = first.bytes.withUnsafeBufferPointer { $0.baseAddress }
+        peer.server.reclaimBytes(of: first)
+        #expect(first.range(of: Peer.topic) == nil && first.body.isEmpty && first.bodyCount == 3000)
+        let second = try peer.requests(Frames.push(3, [("apns-topic", "b")], body: "[]"))[0]
+        #expect(second.text(Peer.topic) == "b" && second.bodyText == "[]" && second !== first)
+        #expect(second.bytes.withUnsafeBufferPointer { $0.baseAddress } == place)
+        peer.finish([first, second])
+        #expect(peer.sent().map(\.stream) == [1, 3])
+        let third = try peer.requests(Frames.push(5, [("apns-topic", "c")], body: "{}"))[0]
+        #expect(third.text(Peer.topic) == "c" && third.bodyText == "{}")
+    }
+
+    @Test func `an answer's header may be empty, and there is room for seven`() throws {
+        let peer = try Peer()
+        let request = try peer.requests(Frames.push(1))[0]
+        let answer = HTTP2Answer()
+        answer.reset(status: 200)
+        answer.add("apns-id", [UInt8]().span)
+        for _ in 0..<6 { answer.add("x-test", [UInt8](repeating: 97, count: 150).span) }
+        peer.server.respond(to: request, answer)
+        let block = try #require(peer.sent().first?.payload)
+        #expect(block.count { $0 == 0 } >= 1 && block.count > 500)
     }
 
     @Test func `only the first answer counts`() throws {

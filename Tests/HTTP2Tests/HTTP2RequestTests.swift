@@ -12,9 +12,9 @@ import Testing
         #expect(dripped.map(\.bodyText) == ["{0}", "{1}", "{2}"])
     }
 
-    @Test func `a field that comes twice is counted and its first value kept`() throws {
+    @Test func `a field that comes twice is noticed and its first value kept`() throws {
         let request = try Peer().requests(Frames.push(1, [("apns-topic", "a"), ("apns-topic", "b")]))[0]
-        #expect(request.count(of: Peer.topic) == 2)
+        #expect(request.repeatedFields == 1 << UInt64(Peer.topic))
         #expect(request.text(Peer.topic) == "a")
         #expect(!request.hasRepeatedUnknown)
     }
@@ -22,7 +22,7 @@ import Testing
     @Test func `an empty value is not a missing field`() throws {
         let request = try Peer().requests(Frames.push(1, [("apns-topic", "")]))[0]
         #expect(request.text(Peer.topic) == "")
-        #expect(request.range(of: 3) == nil && request.count(of: 3) == 0)
+        #expect(request.range(of: 3) == nil)
     }
 
     @Test func `a repeated unknown header is noticed if it is one of APNs`() throws {
@@ -68,7 +68,7 @@ import Testing
     @Test func `trailers end a request and are not its fields`() throws {
         let frames = Frames.headers(1, Frames.usual) + Frames.data(1, [123], end: false)
         let request = try Peer().requests(frames + Frames.headers(1, [("apns-topic", "late")], end: true))[0]
-        #expect(request.isComplete && request.count(of: Peer.topic) == 0)
+        #expect(request.isComplete && request.range(of: Peer.topic) == nil)
         #expect(request.bodyText == "{")
     }
 
@@ -98,7 +98,7 @@ import Testing
         try server.receive((Frames.hello + Frames.headers(1, Frames.usual + fields, end: true)).span)
         var list: [HTTP2Request] = []
         server.takeRequests(into: &list)
-        #expect(names.indices.map { list[0].count(of: $0) } == names.map { _ in 1 })
+        #expect(names.indices.allSatisfy { list[0].range(of: $0) != nil } && list[0].repeatedFields == 0)
         #expect(list[0].text(6) == "value")
     }
 }

@@ -30,6 +30,20 @@ import Testing
         #expect(DeviceToken(hex: text) == nil)
     }
 
+    @Test func `each digit of a token of the usual length is looked at`() {
+        for place in 0..<64 {
+            for byte in UInt8.min...UInt8.max {
+                var digits = [UInt8](repeating: UInt8(ascii: "0"), count: 64)
+                digits[place] = byte
+                let value = hexValue(byte)
+                let token = DeviceToken(hex: digits.span)
+                #expect((token == nil) == (value == nil))
+                guard let token, let value else { continue }
+                #expect(token[place / 2] == (place % 2 == 0 ? value << 4 : value))
+            }
+        }
+    }
+
     @Test func `tokens differ by any bit of theirs`() {
         for count in [1, 32, 33, 100] {
             let bytes = [UInt8](repeating: 0, count: count)

@@ -86,7 +86,7 @@ import Testing
         let log = try DeliveryLog(path: nil, keep: .days(7), rows: 10)
         log.record(Event.received(1), Event.of(1, .delivered))
         _ = try log.find(DeliveryQuery())
-        let push = Sample.push(1, uniqueID: Array(repeating: 1, count: 16))
+        let push = Sample.push(1, uniqueID: UniqueID(high: 1, low: 1))
         log.record(DeliveryEvent(push: push, number: 1, at: Sample.now, state: .received))
         #expect(try log.find(DeliveryQuery()).map(\.state) == [.received])
         #expect(log.statistics.rows == 1)

@@ -11,15 +11,14 @@ enum Sample {
         collapseID: String = "",
         expires: Moment? = nil,
         payload: [UInt8]? = nil,
-        uniqueID: [UInt8]? = nil,
+        uniqueID: UniqueID? = nil,
         at acceptedAt: Moment = now
     ) -> Push {
         Push(
             number: number,
             registration: registration,
-            apnsID: Array("00000000-0000-0000-0000-\(padded(number, to: 12))".utf8),
-            uniqueID: uniqueID
-                ?? (0..<16).map { $0 < 8 ? 0xab : UInt8(truncatingIfNeeded: number >> UInt64(8 * (15 - $0))) },
+            apnsID: UUIDText(Array("00000000-0000-0000-0000-\(padded(number, to: 12))".utf8).span)!,
+            uniqueID: uniqueID ?? UniqueID(high: 0xabab_abab_abab_abab, low: number),
             priority: .immediate,
             type: .alert,
             expires: expires ?? acceptedAt + .days(1),

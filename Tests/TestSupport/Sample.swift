@@ -17,8 +17,8 @@ package enum Sample {
         Push(
             number: number,
             registration: registration,
-            apnsID: Array("00000000-0000-0000-0000-00000000000A".utf8),
-            uniqueID: [UInt8](repeating: UInt8(truncatingIfNeeded: number), count: 16),
+            apnsID: UUIDText(UniqueID(high: 0, low: 10), uppercase: true),
+            uniqueID: UniqueID(high: number, low: number),
             priority: priority,
             type: .alert,
             expires: expires ?? acceptedAt + .days(1),

@@ -28,8 +28,7 @@ package struct SampleRequest {
     package func target() throws(Rejection) -> PushRequest.Target { try PushRequest.target(head, bytes.span) }
 
     package func messageID() throws(Rejection) -> String? {
-        guard let range = try PushRequest.messageID(head, bytes.span) else { return nil }
-        return text(range)
+        try PushRequest.messageID(head, bytes.span)?.description
     }
 
     package func topic() throws(Rejection) -> String { text(try PushRequest.topic(head, bytes.span)) }

@@ -1,3 +1,5 @@
+import PushCore
+
 @testable import Wire
 
 /// `com.example.app`.
@@ -25,7 +27,7 @@ func sampleNotify(extended: Bool) -> Notify {
     )
     guard extended else { return notify }
     notify.topicName = "com.example.app"
-    notify.uniqueID = Array(0..<16)
+    notify.uniqueID = UniqueID(high: 0x0001_0203_0405_0607, low: 0x0809_0a0b_0c0d_0e0f)
     notify.collapseID = Array("score".utf8)
     notify.pushType = "alert"
     return notify
