@@ -20,7 +20,8 @@ RUN swift build -c release --product carillon --static-swift-stdlib -Xlinker -s 
 FROM debian:bookworm-slim
 RUN apt-get update -qq \
     && apt-get install -qq --no-install-recommends \
-        ca-certificates libcurl4 libjemalloc2 libmicrohttpd12 libnghttp2-14 libsimdjson14 libsqlite3-0 libssl3 libstdc++6 \
+        ca-certificates libcurl4 libjemalloc2 libmicrohttpd12 libnghttp2-14 libsimdjson14 libsqlite3-0 libssl3 \
+        libstdc++6 \
     && rm -rf /var/lib/apt/lists/* \
     && useradd --system --home-dir /var/lib/carillon --shell /usr/sbin/nologin carillon \
     && install -d -m 0700 -o carillon -g carillon /var/lib/carillon

@@ -106,6 +106,7 @@ private func answer(_ request: HTTP2Request, _ server: HTTP2Server) {
     answer.reset(status: request.isComplete ? 200 : 413)
     answer.add("apns-id", [1, 2, 3].span)
     if request.stream % 3 == 0 || !request.isComplete { answer.body = Array(#"{"reason":"Any"}"#.utf8) }
+    if request.stream % 5 == 0, request.isComplete { server.reclaimBytes(of: request) }
     server.respond(to: request, answer)
     server.refuseRest(of: request)
     server.release(request)

@@ -112,6 +112,7 @@ final class Home {
 
     /// A push on its way to a device waits a little for its acknowledgement, which makes the write needless.
     private func makeDurable(_ push: Push, mayWait: Bool, at now: Moment) {
+        // Unlike the subscript it copies nothing out.
         guard unanswered.index(forKey: push.number) != nil else { return }
         if mayWait {
             delayed.append((now + Limits.writeDelay, push.number))

@@ -121,19 +121,10 @@ extension DiscardCause {
     var isReplacement: Bool { self == .collapsed || self == .queueFull }
 }
 
-extension Array {
-    /// Gives each element to `body`, in order, and keeps the room. An element that is given away is not retained
-    /// again, as it would be by a loop over the array.
-    mutating func takeEach(_ body: (consuming Element) -> Void) {
-        if count > 1 { reverse() }
-        while let element = popLast() { body(element) }
-    }
-}
-
 /// What a home asks its loop to do, in order.
 enum HomeEffect {
     case answer(PushAnswer, ReplyAddress)
-    /// Frames a push for the session of a connection.
+    /// Gives a push to the session of a connection.
     case notify(connection: UInt64, Push, StorageFlag, RegistrationState)
     case endSession(SessionLink, reason: StaticString)
     case tokenGone(SessionLink, RegistrationState)

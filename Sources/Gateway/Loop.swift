@@ -51,9 +51,9 @@ final class Loop {
     var deadlines = Deadlines()
     var dirty: [UInt64] = []
     var dirtyDevices: [UInt64] = []
-    /// Requests this turn has taken in; and how many turns have left their notifications unwritten.
+    /// Requests this turn has taken in.
     var turnRequests = 0
-    private var gatheredTurns = 0
+    private var gathering = Gathering()
     var outbox: [[LoopMessage]]
     var listeners: [LoopListener]
     var isRefusing = false
@@ -132,7 +132,7 @@ final class Loop {
         var next = deadlines.next.map { Moment(nanoseconds: $0) } ?? .distantFuture
         if let delayed = home.nextDelayed { next = min(next, delayed) }
         // What came up while the last turn was being written must not wait for an event.
-        if gatheredTurns > 0 || !dirty.isEmpty || !dirtyDevices.isEmpty || home.hasWork { return 0 }
+        if gathering.isWaiting || !dirty.isEmpty || !dirtyDevices.isEmpty || home.hasWork { return 0 }
         let wait = (next - shared.clock.now()).nanoseconds
         return Int32(min(max((wait + 999_999) / 1_000_000, 0), Limits.sleepMilliseconds))
     }
@@ -173,7 +173,8 @@ final class Loop {
         carryOutEffects()
         submit()
         flushDirty()
-        gatherOrFlush()
+        if !gathering.mustWait(afterRequests: turnRequests) { flushDevices() }
+        turnRequests = 0
         for place in outbox.indices where !outbox[place].isEmpty {
             shared.mailboxes[place].post(contentsOf: &outbox[place])
         }
@@ -181,20 +182,6 @@ final class Loop {
             if let deliveries = shared.deliveries { deliveries.record(&home.events) } else { home.events = [] }
         }
     }
-
-    /// Under load notifications wait some turns, so that more of them share a record and a write: five turns bring a
-    /// third fewer of these than one. A turn that was short writes at once.
-    private func gatherOrFlush() {
-        gatheredTurns = turnRequests >= Self.gatherAbove ? gatheredTurns + 1 : 0
-        if gatheredTurns > Self.gatherTurns { gatheredTurns = 0 }
-        turnRequests = 0
-        if gatheredTurns == 0 { flushDevices() }
-    }
-
-    /// Requests in a turn from which on the loop counts as loaded: then a turn takes a good part of a millisecond.
-    private static let gatherAbove = 24
-    /// The most turns that notifications wait.
-    private static let gatherTurns = 5
 
     private func submit() {
         let (changes, pushes) = home.takeChanges()

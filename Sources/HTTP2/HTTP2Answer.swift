@@ -5,10 +5,15 @@ package final class HTTP2Answer {
     /// The whole of the one DATA frame; without it the HEADERS frame ends the stream. At most 16384 bytes.
     package var body: [UInt8] = []
     /// Headers as nghttp2 wants them; their values lie in `values`.
-    private let pairs = UnsafeMutableBufferPointer<nghttp2_nv>.allocate(capacity: 8)
-    private let values = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: 1024)
+    private let pairs = UnsafeMutableBufferPointer<nghttp2_nv>.allocate(capacity: headerLimit)
+    private let values = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: valueLimit)
     private var pairCount = 0
     private var valueCount = 0
+
+    /// Headers of an answer with its status: ours have three.
+    private static let headerLimit = 8
+    /// Bytes of all values: ours have 75.
+    private static let valueLimit = 1024
 
     package init() {}
 
@@ -22,7 +27,7 @@ package final class HTTP2Answer {
         precondition((100...999).contains(status), "a status has three digits")
         pairCount = 0
         valueCount = 0
-        if !body.isEmpty { body.removeAll(keepingCapacity: true) }
+        body = []
         let digits: InlineArray<3, UInt8> = [
             UInt8(48 + status / 100), UInt8(48 + status / 10 % 10), UInt8(48 + status % 10),
         ]
@@ -30,8 +35,8 @@ package final class HTTP2Answer {
         add(":status", digits.span, NGHTTP2_NV_FLAG_NONE)
     }
 
-    /// Adds a header. Its value is taken for unique and never enters the peer's table. There is room for seven
-    /// headers and 1000 bytes of values.
+    /// Adds a header. Its value is taken for unique and never enters the peer's table. More headers or bytes
+    /// than there is room for end the program.
     package func add(_ name: StaticString, _ value: Span<UInt8>) { add(name, value, NGHTTP2_NV_FLAG_NO_INDEX) }
 
     private func add(_ name: StaticString, _ value: Span<UInt8>, _ flag: nghttp2_nv_flag) {

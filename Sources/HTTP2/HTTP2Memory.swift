@@ -2,26 +2,29 @@ import CNGHTTP2
 import Glibc
 
 /// Memory for nghttp2, which asks for six small blocks for each request and gives them back when it was answered:
-/// those that come back wait here for the next. One per loop; the sessions that use it keep it alive.
+/// they wait here for the next. One per loop; the sessions that use it keep it alive.
 package final class HTTP2Memory {
-    /// What stands before each block: its class, and which block waits behind it.
+    /// What stands before each block: its class, and which block waits behind it. Its 16 bytes keep a block aligned as
+    /// `malloc` aligns it.
     private struct Head {
         var sizeClass: Int
         var next: UnsafeMutablePointer<Head>?
     }
 
-    /// Sizes are rounded up to a multiple of this; larger ones than the largest class are not kept.
+    /// Sizes are rounded up to a multiple of this, a line of the processor's cache.
     private static let step = 64
+    /// Blocks of up to 2 KiB wait: what belongs to a stream. Larger ones belong to a connection and are few.
     private static let classes = 32
-    /// The most bytes that wait.
-    private static let keptBytes = 4 << 20
 
     private let lists = UnsafeMutablePointer<UnsafeMutablePointer<Head>?>.allocate(capacity: classes + 1)
-    private let kept = UnsafeMutablePointer<Int>.allocate(capacity: 1)
+    /// Bytes that wait, and the most that may.
+    private var kept = 0
+    private let limit: Int
 
-    package init() {
+    /// `keepingAtMost` is in bytes: 4 MiB are those of some thousand streams.
+    package init(keepingAtMost limit: Int = 4 << 20) {
+        self.limit = limit
         lists.initialize(repeating: nil, count: Self.classes + 1)
-        kept.initialize(to: 0)
     }
 
     deinit {
@@ -32,7 +35,6 @@ package final class HTTP2Memory {
             }
         }
         lists.deallocate()
-        kept.deallocate()
     }
 
     /// nghttp2's four functions; nghttp2 copies what is lent.
@@ -55,7 +57,7 @@ package final class HTTP2Memory {
         let sizeClass = (size + Self.step - 1) / Self.step
         if sizeClass <= Self.classes, let head = lists[sizeClass] {
             lists[sizeClass] = head.pointee.next
-            kept.pointee -= sizeClass * Self.step
+            kept -= sizeClass * Self.step
             return UnsafeMutableRawPointer(head + 1)
         }
         guard let block = malloc(MemoryLayout<Head>.stride + sizeClass * Self.step) else { return nil }
@@ -68,10 +70,10 @@ package final class HTTP2Memory {
         guard let block else { return }
         let head = Self.head(of: block)
         let sizeClass = head.pointee.sizeClass
-        guard sizeClass <= Self.classes, kept.pointee < Self.keptBytes else { return free(head) }
+        guard sizeClass <= Self.classes, kept < limit else { return free(head) }
         head.pointee.next = lists[sizeClass]
         lists[sizeClass] = head
-        kept.pointee += sizeClass * Self.step
+        kept += sizeClass * Self.step
     }
 
     func takeZeroed(_ count: Int, _ size: Int) -> UnsafeMutableRawPointer? {

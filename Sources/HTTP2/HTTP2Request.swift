@@ -56,6 +56,6 @@ package final class HTTP2Request {
         }
     }
 
-    /// A bit for each field that came more than once.
+    /// Bit n is set if field n came more than once.
     package var repeatedFields: UInt64 { record.repeatedFields }
 }

@@ -38,9 +38,6 @@ struct HTTP2Streams {
         self.limits = limits
     }
 
-    /// As many requests as one read from a socket brings, and more.
-    private static let spareLimit = 100
-
     var openCount: Int { open.count }
 
     mutating func fail(_ error: HTTP2Error) {
@@ -116,7 +113,7 @@ struct HTTP2Streams {
 
     mutating func reclaim(_ request: HTTP2Request) {
         let room = request.record.takeBytes()
-        if room.capacity <= RequestRecord.keptCapacity, spare.count < Self.spareLimit { spare.append(room) }
+        if room.capacity <= RequestRecord.keptCapacity, spare.count < limits.spareRooms { spare.append(room) }
     }
 
     private mutating func recycle(_ request: HTTP2Request, _ session: OpaquePointer) {

@@ -114,7 +114,7 @@ struct RequestRecord {
         return count
     }
 
-    /// Takes the bytes away; the request is as if nothing had come.
+    /// Takes the bytes away: no field is present and the body is empty; what was counted stays counted.
     mutating func takeBytes() -> [UInt8] {
         var taken: [UInt8] = []
         swap(&taken, &bytes)

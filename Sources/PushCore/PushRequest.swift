@@ -68,7 +68,7 @@ package struct PushRequest: Equatable, Sendable {
     /// Path, then method, then repeated headers.
     package static func target(_ head: RequestHead, _ bytes: Span<UInt8>) throws(Rejection) -> Target {
         let target = try parsePath(head[.path] ?? 0..<0, bytes)
-        guard let method = head[.method], packed(bytes, method) == Known.post else { throw .methodNotAllowed }
+        guard let method = head[.method], PackedText(bytes, method) == Known.post else { throw .methodNotAllowed }
         if head.hasDuplicates { throw .duplicateHeaders }
         return target
     }
@@ -76,8 +76,8 @@ package struct PushRequest: Equatable, Sendable {
     /// The value of `apns-id`: nil when absent. It is echoed byte for byte, so its case is kept.
     package static func messageID(_ head: RequestHead, _ bytes: Span<UInt8>) throws(Rejection) -> UUIDText? {
         guard let range = head[.apnsID] else { return nil }
-        guard isUUID(bytes, range) else { throw .badMessageID }
-        return UUIDText(bytes.extracting(range))
+        guard let id = UUIDText(bytes.extracting(range)) else { throw .badMessageID }
+        return id
     }
 
     /// The value of `apns-topic`, well formed; whether it is allowed is the caller's to say.
@@ -111,7 +111,7 @@ package struct PushRequest: Equatable, Sendable {
 
     private static func pushType(_ head: RequestHead, _ bytes: Span<UInt8>) throws(Rejection) -> PushType? {
         guard let range = head[.pushType] else { return nil }
-        guard let type = PushType(packed: packed(bytes, range)) else { throw .invalidPushType }
+        guard let type = PushType(PackedText(bytes, range)) else { throw .invalidPushType }
         return type
     }
 
@@ -122,11 +122,15 @@ package struct PushRequest: Equatable, Sendable {
     ) throws(Rejection) -> Priority {
         guard let range = head[.priority] else { return type == .background ? .powerAware : .immediate }
         let priority: Priority
-        switch packed(bytes, range) {
-        case Known.ten: priority = .immediate
-        case Known.five: priority = .powerAware
-        case Known.one: priority = .powerFirst
-        default: throw .badPriority
+        let value = PackedText(bytes, range)
+        if value == Known.ten {
+            priority = .immediate
+        } else if value == Known.five {
+            priority = .powerAware
+        } else if value == Known.one {
+            priority = .powerFirst
+        } else {
+            throw .badPriority
         }
         if type == .background, priority != .powerAware { throw .badPriority }
         return priority
@@ -146,19 +150,19 @@ package struct PushRequest: Equatable, Sendable {
 
 /// Texts that requests are compared with.
 private enum Known {
-    static let post = packed("POST")
-    static let deviceFolder = packed("/3/device")
-    static let devicePath = packed("/3/device/")
-    static let ten = packed("10")
-    static let five = packed("5")
-    static let one = packed("1")
+    static let post = PackedText(known: "POST")
+    static let deviceFolder = PackedText(known: "/3/device")
+    static let devicePath = PackedText(known: "/3/device/")
+    static let ten = PackedText(known: "10")
+    static let five = PackedText(known: "5")
+    static let one = PackedText(known: "1")
 }
 
 /// `/3/device/<token>`, `/3/device/` or `/3/device`; everything else, a query or a further segment too, is a bad path.
 private func parsePath(_ path: Range<Int>, _ bytes: Span<UInt8>) throws(Rejection) -> PushRequest.Target {
     let prefix = "/3/device/".utf8.count
-    if packed(bytes, path) == Known.deviceFolder { return .missingToken }
-    guard path.count >= prefix, packed(bytes, path.prefix(prefix)) == Known.devicePath else { throw .badPath }
+    if PackedText(bytes, path) == Known.deviceFolder { return .missingToken }
+    guard path.count >= prefix, PackedText(bytes, path.prefix(prefix)) == Known.devicePath else { throw .badPath }
     if path.count == prefix { return .missingToken }
     let digits = path.lowerBound + prefix..<path.upperBound
     if let token = DeviceToken(hex: bytes.extracting(digits)) { return .token(token) }
@@ -166,17 +170,6 @@ private func parsePath(_ path: Range<Int>, _ bytes: Span<UInt8>) throws(Rejectio
         if bytes[index] == UInt8(ascii: "/") || bytes[index] == UInt8(ascii: "?") { throw .badPath }
     }
     return .badToken
-}
-
-/// 8-4-4-4-12 hexadecimal digits of either case; no version is asked for (docs/provider-api.md).
-private func isUUID(_ bytes: Span<UInt8>, _ range: Range<Int>) -> Bool {
-    guard range.count == 36 else { return false }
-    for offset in 0..<36 {
-        let byte = bytes[range.lowerBound + offset]
-        let isHyphen = offset == 8 || offset == 13 || offset == 18 || offset == 23
-        guard isHyphen ? byte == UInt8(ascii: "-") : hexValue(byte) != nil else { return false }
-    }
-    return true
 }
 
 /// 1 to 255 of `[A-Za-z0-9._-]`.

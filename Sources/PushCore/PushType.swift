@@ -34,13 +34,13 @@ package enum PushType: String, CaseIterable, Sendable {
         self = match
     }
 
-    /// The type of a header's value, packed.
-    init?(packed value: UInt128) {
+    /// The type that a header's value names.
+    init?(_ value: PackedText) {
         guard let index = Self.packedNames.firstIndex(of: value) else { return nil }
         self = Self.allCases[index]
     }
 
-    private static let packedNames = allCases.map { packed($0.rawValue) }
+    private static let packedNames = allCases.map { PackedText(known: $0.rawValue) }
 
     /// What the push type's topic ends in, after the bundle id; nil when the topic is the bundle id alone.
     package var topicSuffix: String? {

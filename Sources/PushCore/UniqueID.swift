@@ -3,30 +3,29 @@ package struct UniqueID: Hashable, Sendable {
     /// How many bytes it has.
     package static let count = 16
 
-    /// The first eight bytes, and the last eight, as big-endian numbers.
-    package let words: (high: UInt64, low: UInt64)
+    /// The first eight bytes as a big-endian number.
+    package let high: UInt64
+    /// The last eight.
+    package let low: UInt64
 
-    package init(high: UInt64, low: UInt64) { words = (high, low) }
+    package init(high: UInt64, low: UInt64) {
+        self.high = high
+        self.low = low
+    }
 
     /// nil unless there are 16 bytes.
     package init?(_ bytes: Span<UInt8>) {
         guard bytes.count == Self.count else { return nil }
         func word(_ start: Int) -> UInt64 { (start..<start + 8).reduce(0) { $0 << 8 | UInt64(bytes[$1]) } }
-        words = (word(0), word(8))
+        high = word(0)
+        low = word(8)
     }
 
     /// Its bytes, for the store.
     package var bytes: [UInt8] {
-        [words.high, words.low].flatMap { word in
+        [high, low].flatMap { word in
             stride(from: 56, through: 0, by: -8).map { UInt8(truncatingIfNeeded: word >> UInt64($0)) }
         }
-    }
-
-    package static func == (a: UniqueID, b: UniqueID) -> Bool { a.words == b.words }
-
-    package func hash(into hasher: inout Hasher) {
-        hasher.combine(words.high)
-        hasher.combine(words.low)
     }
 }
 
@@ -34,28 +33,32 @@ extension UniqueID: CustomStringConvertible {
     package var description: String { UUIDText(self).description }
 }
 
-/// A UUID as text, 8-4-4-4-12 hexadecimal digits in the case they came in. It lies inline, because each push has one
-/// and its answer has two.
+/// A UUID as text, 8-4-4-4-12 hexadecimal digits in the case they came in. It lies inline, because each push has one.
 package struct UUIDText: Sendable {
-    /// How many characters it has.
-    package static let count = 36
+    private static let count = 36
 
     /// The characters, in ASCII.
     package let characters: InlineArray<36, UInt8>
 
-    /// nil unless there are 36 characters; what they are is the caller's to check.
+    /// nil unless it is 8-4-4-4-12 hexadecimal digits of either case; no version is asked for
+    /// (docs/provider-api.md).
     package init?(_ text: Span<UInt8>) {
         guard text.count == Self.count else { return nil }
+        for index in 0..<Self.count {
+            let isHyphen = index == 8 || index == 13 || index == 18 || index == 23
+            guard isHyphen ? text[index] == UInt8(ascii: "-") : hexValue(text[index]) != nil else { return nil }
+        }
         characters = InlineArray { text[$0] }
     }
 
     /// The digits of an id, lowercase unless asked otherwise.
     package init(_ id: UniqueID, uppercase: Bool = false) {
-        let gap: UInt64 = uppercase ? 7 : 39
-        let first = hexDigits(UInt32(truncatingIfNeeded: id.words.high >> 32), gap)
-        let second = hexDigits(UInt32(truncatingIfNeeded: id.words.high), gap)
-        let third = hexDigits(UInt32(truncatingIfNeeded: id.words.low >> 32), gap)
-        let fourth = hexDigits(UInt32(truncatingIfNeeded: id.words.low), gap)
+        // What a letter's code lies beyond that of the digit 9.
+        let gap = UInt64(UInt8(ascii: uppercase ? "A" : "a") - UInt8(ascii: "9") - 1)
+        let first = hexDigits(UInt32(truncatingIfNeeded: id.high >> 32), gap)
+        let second = hexDigits(UInt32(truncatingIfNeeded: id.high), gap)
+        let third = hexDigits(UInt32(truncatingIfNeeded: id.low >> 32), gap)
+        let fourth = hexDigits(UInt32(truncatingIfNeeded: id.low), gap)
         var text = InlineArray<36, UInt8>(repeating: UInt8(ascii: "-"))
         for index in 0..<8 {
             let shift = UInt64(56 - 8 * index)
@@ -84,7 +87,7 @@ extension UUIDText: Equatable {
 }
 
 /// The eight hexadecimal digits of a number, the first in the highest byte; `gap` is what lies between the characters
-/// of 9 and of 10. All digits at once: two such texts are made for each push.
+/// of 9 and of 10. All digits at once: an answer has one or two of them.
 private func hexDigits(_ number: UInt32, _ gap: UInt64) -> UInt64 {
     // Each nibble moves to a byte of its own.
     var digits = UInt64(number)

@@ -7,7 +7,7 @@ extension FileDescriptor {
     package func read(into buffer: inout [UInt8]) throws(SystemError) -> Int? {
         precondition(!buffer.isEmpty, "reading into nothing looks like the end")
         do {
-            return try attempt("recv") { Glibc.recv(number, &buffer, buffer.count, 0) }
+            return try attempt("read") { Glibc.read(number, &buffer, buffer.count) }
         } catch {
             guard error.number == EAGAIN else { throw error }
             return nil

@@ -43,7 +43,7 @@ extension TLSSession {
     /// Moves the keys of an established TLS 1.3 session out of OpenSSL. This object is of no use after.
     ///
     /// Nil while OpenSSL holds part of a record or message: ask again after more was received. Always nil for other
-    /// versions, and for listeners that do not detach.
+    /// versions, for listeners that do not detach, and for a peer that has updated its keys too often.
     package func detach() -> DetachedSession? {
         let number = SSL_get_current_cipher(raw).map { SSL_CIPHER_get_protocol_id($0) }
         guard isSettled, let suite = number.flatMap({ CipherSuite(rawValue: $0) }), let watch = TrafficWatch.of(raw),

@@ -1,9 +1,12 @@
 /// What an alert says (RFC 8446, 6).
 package struct Alert: RawRepresentable, Equatable, Sendable {
+    /// Its number on the wire.
     package let rawValue: UInt8
 
+    /// Any number may come.
     package init(rawValue: UInt8) { self.rawValue = rawValue }
 
+    // Those that are sent or told apart; RFC 8446 says when.
     package static let closeNotify = Alert(rawValue: 0)
     package static let unexpectedMessage = Alert(rawValue: 10)
     package static let badRecordMAC = Alert(rawValue: 20)

@@ -2,8 +2,8 @@ import COpenSSL
 
 /// Keyed cipher contexts for the sessions of one loop that were busy last.
 ///
-/// A context is as large as four sessions, and setting its key costs as much as sealing a kilobyte. So a session that
-/// sleeps has none, and one that is busy finds its own again.
+/// A context is more than twice as large as a session, and setting its key costs a good part of sealing a push
+/// (docs/decisions/0011-tls-detachment.md). So a session that sleeps has none, and one that is busy finds its own again.
 package final class CipherPool {
     /// A place in the pool that may have gone to somebody else.
     struct Lease {
@@ -34,8 +34,7 @@ package final class CipherPool {
     private var lastStamp: UInt64 = 0
     private let capacity: Int
 
-    /// At 1.1 KB each this is half a megabyte for a loop, with which 256 sessions can be busy both ways. To find a
-    /// context saves a quarter of a record of 1.4 KB (0.75 of 1.0 us) and a third of one of 30 bytes.
+    /// At 1.1 KB each this is half a megabyte for a loop, with which 256 sessions can be busy both ways.
     package static let usualCapacity = 512
     /// How many keys are set in one place before the next is tried.
     private static let strangersPerPlace = 8

@@ -45,15 +45,15 @@ package struct RecordOpener: ~Copyable {
 
         let context = ciphers.context(for: &lease, keys, .opening)
         let nonce = keys.takeNonce()
-        let content = plaintext.withUnsafeMutableBufferPointer { bytes -> Opened?? in
-            let inner = bytes.baseAddress! + start
-            let isGenuine = record.withUnsafeBufferPointer {
-                decrypt($0.baseAddress!, to: inner, count: innerCount, context, nonce)
+        let isGenuine = plaintext.withUnsafeMutableBufferPointer { bytes in
+            record.withUnsafeBufferPointer {
+                decrypt($0.baseAddress!, to: bytes.baseAddress! + start, count: innerCount, context, nonce)
             }
-            return isGenuine ? .some(unpadded(inner, count: innerCount)) : nil
         }
-        guard let content else { throw .broken(.badRecordMAC) }
-        guard let opened = content else { throw .broken(.unexpectedMessage) }
+        guard isGenuine else { throw .broken(.badRecordMAC) }
+        guard let opened = unpadded(plaintext.span.extracting(start..<(start + innerCount))) else {
+            throw .broken(.unexpectedMessage)
+        }
         return opened
     }
 }
@@ -77,8 +77,8 @@ private func decrypt(
 }
 
 /// Finds the type, which is the last byte that is not padding; nil if there is none.
-private func unpadded(_ inner: UnsafeMutablePointer<UInt8>, count: Int) -> RecordOpener.Opened? {
-    var end = count
+private func unpadded(_ inner: Span<UInt8>) -> RecordOpener.Opened? {
+    var end = inner.count
     while end > 0, inner[end - 1] == 0 { end -= 1 }
     guard end > 0 else { return nil }
     return RecordOpener.Opened(type: ContentType(rawValue: inner[end - 1]), count: end - 1)

@@ -61,13 +61,14 @@ package struct RecordSealer: ~Copyable {
         let payloadCount = content.count + 1 + CipherSuite.tagCount
         let context = ciphers.context(for: &lease, keys, .sealing)
         let nonce = keys.takeNonce()
+        // The room is for all of the record: content, type and tag end with it.
         outgoing.append(addingCapacity: RecordHeader.count + payloadCount) { output in
             RecordHeader.append(payloadCount: payloadCount, to: &output)
             output.withUnsafeMutableBufferPointer { bytes, count in
                 let inner = bytes.baseAddress! + count
                 let isSealed = content.withUnsafeBufferPointer { content in
                     inner[content.count] = type.rawValue
-                    return encrypt(content, to: inner, header: inner - RecordHeader.count, context, nonce)
+                    return encrypt(content, to: inner, context, nonce)
                 }
                 precondition(isSealed, "OpenSSL cannot encrypt")
                 count += payloadCount
@@ -76,15 +77,15 @@ package struct RecordSealer: ~Copyable {
     }
 }
 
-/// Encrypts `content` to `inner` and in place the type that stands there behind it, and writes the tag behind both.
-/// Only a lack of memory stops it.
+/// Encrypts `content` to `inner`, which the header precedes, and in place the type that stands there behind it, and
+/// writes the tag behind both. Only a lack of memory stops it.
 private func encrypt(
     _ content: UnsafeBufferPointer<UInt8>,
     to inner: UnsafeMutablePointer<UInt8>,
-    header: UnsafePointer<UInt8>,
     _ context: OpaquePointer,
     _ nonce: UnsafePointer<UInt8>
 ) -> Bool {
+    let header = inner - RecordHeader.count
     let type = inner + content.count
     var moved: Int32 = 0
     // OpenSSL takes no null for nothing.

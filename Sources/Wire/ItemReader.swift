@@ -1,3 +1,5 @@
+import PushCore
+
 /// One item of a frame: its id, and where in the frame's body its value lies.
 struct Item {
     let id: UInt8
@@ -54,6 +56,12 @@ extension Span<UInt8> {
     func topicHash(_ item: Item) throws(Malformed) -> TopicHash {
         guard let hash = TopicHash(extracting(item.value)) else { throw Malformed() }
         return hash
+    }
+
+    /// The value as the id of a push: exactly 16 bytes.
+    func uniqueID(_ item: Item) throws(Malformed) -> UniqueID {
+        guard let id = UniqueID(extracting(item.value)) else { throw Malformed() }
+        return id
     }
 
     /// The value as text, which must be valid UTF-8.

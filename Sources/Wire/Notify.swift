@@ -101,7 +101,7 @@ extension Notify {
             case ItemID.priority: priority = try body.number(item)
             case ItemID.baseToken: baseToken = body.bytes(item)
             case ExtendedItem.topicName: topicName = try body.text(item)
-            case ExtendedItem.uniqueID: uniqueID = UniqueID(body.extracting(item.value))
+            case ExtendedItem.uniqueID: uniqueID = try body.uniqueID(item)
             case ExtendedItem.collapseID: collapseID = body.bytes(item)
             case ExtendedItem.pushType: pushType = try body.text(item)
             default: break

@@ -57,9 +57,6 @@ package struct NotifyContent: Sendable {
         self.pushType = pushType
     }
 
-    /// All but the payload: nine plain items with 102 bytes in them, four extended ones with short values.
-    fileprivate static let usualCount = 384
-
     /// The items between the payload and the route's end: numbers of 4, 4, 8, 1 and 1 bytes.
     fileprivate static let numbersCount = 5 * ItemReader.headSize + 18
 
@@ -75,12 +72,12 @@ package struct NotifyContent: Sendable {
     }
 
     fileprivate func appendExtras(to output: inout [UInt8]) {
-        if let words = uniqueID?.words {
+        if let uniqueID {
             output.append(addingCapacity: ItemReader.headSize + UniqueID.count) { items in
                 items.append(ExtendedItem.uniqueID)
                 items.append(bigEndian: UInt16(UniqueID.count))
-                items.append(bigEndian: words.high)
-                items.append(bigEndian: words.low)
+                items.append(bigEndian: uniqueID.high)
+                items.append(bigEndian: uniqueID.low)
             }
         }
         if !collapseID.isEmpty { output.appendItem(ExtendedItem.collapseID, collapseID) }
@@ -89,9 +86,10 @@ package struct NotifyContent: Sendable {
 }
 
 extension [UInt8] {
-    /// Appends the frame of a notification. Only arrays that were there before are read, and this one grows once.
+    /// Appends the frame of a notification. Only arrays that were there before are read, and this one rarely
+    /// grows more than once.
     package mutating func appendNotify(_ content: NotifyContent, _ route: NotifyRoute, isExtended: Bool) {
-        let start = beginFrame(.notify, reserving: NotifyContent.usualCount + content.payload.count)
+        let start = beginFrame(.notify, reserving: Limits.frameOverhead + content.payload.count)
         append(contentsOf: route.front)
         appendItem(Notify.ItemID.payload, content.payload)
         content.appendNumbers(to: &self)

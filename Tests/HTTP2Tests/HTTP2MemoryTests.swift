@@ -40,4 +40,14 @@ import Testing
         memory.giveBack(memory.change(nil, to: after))
         memory.giveBack(nil)
     }
+
+    @Test func `no more waits than may`() {
+        let memory = HTTP2Memory(keepingAtMost: 1000)
+        let blocks = (0..<20).map { _ in memory.take(100)! }
+        for block in blocks { memory.giveBack(block) }
+        // Eight of 128 bytes wait; the ninth is a new one, or the system's allocator would have to give the same again.
+        let again = (0..<8).map { _ in memory.take(100)! }
+        #expect(again == blocks[..<8].reversed())
+        for block in again { memory.giveBack(block) }
+    }
 }

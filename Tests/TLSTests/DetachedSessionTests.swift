@@ -38,7 +38,7 @@ import Testing
     }
 
     @Test(arguments: suites, [false, true])
-    func `either side changes its keys`(_ suite: String, _ asking: Bool) throws {
+    func `the client changes its keys, and ours if it asks`(_ suite: String, _ asking: Bool) throws {
         let peers = try DetachedPeers(instance, suite: suite)
         for round in UInt8(0)..<3 {
             peers.peers.client.updateKeys(asking: asking)
@@ -68,7 +68,9 @@ import Testing
         try peers.peers.client.send([1, 2, 3])
         peers.peers.clientTransport.outgoing[7] ^= 1
         #expect(throws: TLSError.self) { try peers.serverReads() }
-        #expect(throws: TLSError.protocolError("sslv3 alert bad record mac")) { try peers.clientReads() }
+        let told = #expect(throws: TLSError.self) { try peers.clientReads() }
+        // OpenSSL's versions begin the sentence differently.
+        #expect("\(String(describing: told))".contains("alert bad record mac"))
         #expect(throws: TLSError.closed) { try peers.send([1]) }
     }
 
