@@ -126,8 +126,8 @@ struct OutgoingNotification {
             storageFlags: flag.rawValue,
             priority: push.priority.rawValue,
             uniqueID: push.uniqueID,
-            collapseID: push.collapseID,
-            pushType: push.type?.rawValue ?? ""
+            collapseID: push.collapseID.isEmpty ? nil : push.collapseID,
+            pushType: push.type?.rawValue
         )
         frames.appendNotify(content, route, isExtended: isExtended)
     }

@@ -112,9 +112,9 @@ extension Notify {
         self.messageID = messageID
     }
 
-    /// Appends the frame, extended if it has a topic's name.
+    /// Appends the frame, with those of the extended items that it has.
     package func encode(into output: inout [UInt8]) {
-        let route = NotifyRoute(token: token, topicHash: topicHash, baseToken: baseToken, topicName: topicName ?? "")
+        let route = NotifyRoute(token: token, topicHash: topicHash, baseToken: baseToken, topicName: topicName)
         let content = NotifyContent(
             payload: payload,
             messageID: messageID,
@@ -123,9 +123,9 @@ extension Notify {
             storageFlags: storageFlags,
             priority: priority,
             uniqueID: uniqueID,
-            collapseID: collapseID ?? [],
-            pushType: pushType ?? ""
+            collapseID: collapseID,
+            pushType: pushType
         )
-        output.appendNotify(content, route, isExtended: topicName != nil)
+        output.appendNotify(content, route, isExtended: true)
     }
 }

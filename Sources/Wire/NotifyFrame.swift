@@ -10,14 +10,14 @@ package final class NotifyRoute: Sendable {
     /// The topic's name, which follows for extended clients.
     let name: [UInt8]
 
-    package init(token: [UInt8], topicHash: TopicHash, baseToken: [UInt8], topicName: String) {
+    package init(token: [UInt8], topicHash: TopicHash, baseToken: [UInt8], topicName: String?) {
         var front: [UInt8] = []
         front.appendItem(Notify.ItemID.token, token)
         front.appendItem(Notify.ItemID.topicHash, topicHash)
         var back: [UInt8] = []
         back.appendItem(Notify.ItemID.baseToken, baseToken)
         var name: [UInt8] = []
-        name.appendItem(ExtendedItem.topicName, topicName)
+        if let topicName { name.appendItem(ExtendedItem.topicName, topicName) }
         (self.front, self.back, self.name) = (front, back, name)
     }
 }
@@ -31,10 +31,10 @@ package struct NotifyContent: Sendable {
     let storageFlags: UInt8
     let priority: UInt8
     let uniqueID: UniqueID?
-    let collapseID: [UInt8]
-    let pushType: String
+    let collapseID: [UInt8]?
+    let pushType: String?
 
-    /// `uniqueID`, `collapseID` and `pushType` are for extended clients; nil and empty ones are left out.
+    /// `uniqueID`, `collapseID` and `pushType` are for extended clients.
     package init(
         payload: [UInt8],
         messageID: UInt32,
@@ -43,8 +43,8 @@ package struct NotifyContent: Sendable {
         storageFlags: UInt8,
         priority: UInt8,
         uniqueID: UniqueID?,
-        collapseID: [UInt8],
-        pushType: String
+        collapseID: [UInt8]?,
+        pushType: String?
     ) {
         self.payload = payload
         self.messageID = messageID
@@ -80,8 +80,8 @@ package struct NotifyContent: Sendable {
                 items.append(bigEndian: uniqueID.low)
             }
         }
-        if !collapseID.isEmpty { output.appendItem(ExtendedItem.collapseID, collapseID) }
-        if !pushType.isEmpty { output.appendItem(ExtendedItem.pushType, pushType) }
+        if let collapseID { output.appendItem(ExtendedItem.collapseID, collapseID) }
+        if let pushType { output.appendItem(ExtendedItem.pushType, pushType) }
     }
 }
 

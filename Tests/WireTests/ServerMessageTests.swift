@@ -1,3 +1,4 @@
+import PushCore
 import Testing
 
 @testable import Wire
@@ -59,5 +60,20 @@ import Testing
         var stream: [UInt8] = []
         for _ in 0..<100 { ServerMessage.notify(sampleNotify(extended: true)).encode(into: &stream) }
         #expect(try serverMessages(stream).count == 100)
+    }
+
+    @Test func `each extended item of a notification stands for itself`() throws {
+        for item in 0..<4 {
+            var notify = sampleNotify(extended: false)
+            switch item {
+            case 0: notify.topicName = "com.example.app"
+            case 1: notify.uniqueID = UniqueID(high: 1, low: 2)
+            case 2: notify.collapseID = []
+            default: notify.pushType = "alert"
+            }
+            var decoder = ServerFrameDecoder(frameLimit: 4096)
+            decoder.append(ServerMessage.notify(notify).encoded.span)
+            #expect(try decoder.next() == .notify(notify))
+        }
     }
 }
