@@ -32,6 +32,7 @@ final class DeviceConnection {
     private var output: [UInt8] = []
     var notifications: [OutgoingNotification] = []
     private var held: [(frame: [UInt8], pausesAfter: Bool)] = []
+    /// The end of a pause; not known before what it follows is written.
     private var holdUntil = Moment(nanoseconds: 0)
 
     init(token: UInt64, stream: SecureStream, peer: PeerAddress, config: Config, at now: Moment) {
@@ -82,15 +83,19 @@ final class DeviceConnection {
             frameNotifications(into: &output)
             let next = held.removeFirst()
             output += next.frame
-            if next.pausesAfter { holdUntil = now + Limits.pauseAfterAck }
+            if next.pausesAfter { holdUntil = .distantFuture }
         }
     }
 
     /// Whether there is something to write.
     var hasOutput: Bool { !output.isEmpty || !notifications.isEmpty }
 
-    /// Appends what is to be written, and forgets it.
-    func takeOutput(into plain: inout [UInt8]) {
+    /// Whether frames wait that answer the device: they are written in this turn, whatever notifications do.
+    var hasAnswers: Bool { !output.isEmpty }
+
+    /// Appends what is to be written, and forgets it. A pause behind it begins now.
+    func takeOutput(into plain: inout [UInt8], at now: Moment) {
+        if holdUntil == .distantFuture { holdUntil = now + Limits.pauseAfterAck }
         plain += output
         output = []
         frameNotifications(into: &plain)

@@ -119,11 +119,17 @@ extension Loop {
     }
 
     /// The same for devices.
-    func flushDevices() {
+    func flushDevices() { flushDevices { _ in true } }
+
+    /// Writes what answers a device's own commands: only notifications gain by waiting.
+    func flushAnswers() { flushDevices(where: \.hasAnswers) }
+
+    private func flushDevices(where isDue: (DeviceConnection) -> Bool) {
         var tokens: [UInt64] = []
         swap(&tokens, &dirtyDevices)
         for token in tokens {
-            if case .device(let connection) = connections[token] { flush(connection) }
+            guard case .device(let connection) = connections[token] else { continue }
+            if isDue(connection) { flush(connection) } else { dirtyDevices.append(token) }
         }
         tokens.removeAll(keepingCapacity: true)
         if dirtyDevices.isEmpty { swap(&tokens, &dirtyDevices) }
@@ -142,11 +148,16 @@ extension Loop {
 
     private func flush(_ connection: DeviceConnection) {
         connection.isDirty = false
-        connection.takeOutput(into: &buffers.plain)
+        connection.takeOutput(into: &buffers.plain, at: shared.clock.now())
         write(connection.stream, connection.token)
         // The session owns no buffer between turns: it goes back to the loop.
         buffers.giveBack(&connection.notifications)
         connection.updateRoom()
+        // What found no room before may find some now.
+        if case .session(let device, _) = connection.phase, device.queue.waitingCount > 0 {
+            home.pump(device, at: now)
+            carryOutEffects()
+        }
         rearm(connection)
     }
 

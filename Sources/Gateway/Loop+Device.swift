@@ -228,7 +228,7 @@ extension Loop {
         }
         connection.phase = .leaving
         if connection.stream.isEstablished {
-            connection.takeOutput(into: &buffers.plain)
+            connection.takeOutput(into: &buffers.plain, at: shared.clock.now())
             write(connection.stream, connection.token)
         }
         guard connections[connection.token] != nil else { return }

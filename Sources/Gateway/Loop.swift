@@ -173,7 +173,7 @@ final class Loop {
         carryOutEffects()
         submit()
         flushDirty()
-        if !gathering.mustWait(afterRequests: turnRequests) { flushDevices() }
+        if gathering.mustWait(afterRequests: turnRequests) { flushAnswers() } else { flushDevices() }
         turnRequests = 0
         for place in outbox.indices where !outbox[place].isEmpty {
             shared.mailboxes[place].post(contentsOf: &outbox[place])

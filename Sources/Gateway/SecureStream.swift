@@ -96,6 +96,7 @@ final class SecureStream {
 
     /// Reads once. Throws when the peer broke TLS or the connection.
     func read() throws(StreamFailure) -> Reading {
+        if isPeerClosed { return .ended }
         do throws(SystemError) {
             guard let count = try descriptor.read(into: &buffers.ciphertext) else { return .wouldBlock }
             if count == 0 { return .ended }
@@ -120,7 +121,8 @@ final class SecureStream {
         if failed { return .ended }
         if plain == 0, isPeerClosed { return .ended }
         tryToDetach()
-        return .plain(plain, mayContinue: isFull)
+        // The next read tells the end that came with these bytes.
+        return .plain(plain, mayContinue: isFull || isPeerClosed)
     }
 
     private func receive(_ ciphertext: Span<UInt8>) throws(TLSError) -> Int {

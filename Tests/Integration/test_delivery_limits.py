@@ -97,6 +97,19 @@ def test_the_window_holds(narrow):
         courier.ack(third)
 
 
+def test_a_full_window_of_the_largest_pushes_goes_to_a_device_that_reads(clocked):
+    """They are more than may lie unsent at once: what found no room follows when the first are written."""
+    identity, (token,) = clocked.offline(APP)
+    body = b'{"aps":{},"fill":"' + b"x" * (4096 - 20) + b'"}'
+    assert len(body) == 4096
+    with clocked.client() as client:
+        for _ in range(30):
+            assert clocked.push_on(client, token, body=body).status == 200
+    with connected(clocked, identity) as courier:
+        courier.filter(enabled=[APP])
+        assert len(receive(courier, 30, ack=False)) == 30
+
+
 def test_the_window_is_32_unless_said(clocked):
     courier, (token,) = live(clocked)
     with courier:

@@ -1,11 +1,12 @@
 """No frame comes in one read with an acknowledgement that pypush waits for (docs/device-protocol.md, 9)."""
 
 import statistics
+import subprocess
 
 import pytest
 
 from courier import (
-    CONNECT_ACK, FILTER, KEEP_ALIVE, KEEP_ALIVE_ACK, NO_STORAGE, TOKEN_ACK, TOKEN_REQUEST, Courier, encode,
+    CONNECT_ACK, FILTER, KEEP_ALIVE, KEEP_ALIVE_ACK, NO_STORAGE, NOTIFY, TOKEN_ACK, TOKEN_REQUEST, Courier, encode,
 )  # fmt: skip
 from delivery import connect_followed_by, connected, live, push
 from harness import APP, BODY, OTHER_APP, topic_hash
@@ -93,3 +94,31 @@ def test_live_pushes_wait_too(sandbox):
             client.wait(*streams)
             gaps += gaps_after(courier, KEEP_ALIVE_ACK)
         assert sum(gap < 0.01 for gap in gaps) <= len(gaps) // 4, gaps
+
+
+def test_nothing_shares_a_record_with_an_acknowledgement_under_load(sandbox, tmp_path):
+    _, (flooded,) = sandbox.offline(APP)
+    courier, (token,) = live(sandbox)
+    uris, payload = tmp_path / "uris", tmp_path / "payload"
+    paths = [f"https://localhost:{sandbox.provider_port}/3/device/{name}" for name in [flooded] * 49 + [token]]
+    uris.write_text("\n".join(paths))
+    payload.write_bytes(BODY)
+    fields = [f"-H{name}: {value}" for name, value in sandbox.headers(token) if name[0] != ":"]
+    command = ["h2load", "-D", "4", "-c", "8", "-m", "50", "-i", uris, "-d", payload, *fields, "-Hapns-expiration: 0"]
+    asked = answered = notified = 0
+    with courier, subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as load:
+        while load.poll() is None:
+            if asked == answered:
+                courier.send_raw(encode(KEEP_ALIVE, []))
+                asked += 1
+            before = len(courier.messages)
+            courier.pump(0.05)
+            # One read of Python's ssl is one record.
+            record = courier.messages[before:]
+            assert all(message.command != KEEP_ALIVE_ACK for message in record[:-1]), record
+            answered += sum(message.command == KEEP_ALIVE_ACK for message in record)
+            notifications = [message for message in record if message.command == NOTIFY]
+            notified += len(notifications)
+            for notification in notifications:
+                courier.ack(notification)
+    assert answered > 10 and notified > 100, (answered, notified)

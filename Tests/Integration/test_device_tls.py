@@ -179,3 +179,15 @@ def test_an_alert_ends_the_session(sandbox, lite):
     lite.wait_closed()
     assert lite.socket.alert is None
     sandbox.wait_disconnected(lite.identity)
+
+
+def test_goodbye_behind_data_in_one_write_ends_the_session(sandbox):
+    with over(sandbox, LiteSocket(sandbox.device_port)) as courier:
+        courier.keep_alive()
+        wire, written = courier.socket.wire, []
+        wire.change = lambda record: written.append(record) or b""
+        courier.socket.sendall(ALIVE)
+        courier.socket.send_record(ALERT, bytes([1, 0]))
+        wire.plain.sendall(b"".join(written))
+        # The connection stays open, so that nothing but the alert can have told.
+        sandbox.wait_disconnected(courier.identity)
