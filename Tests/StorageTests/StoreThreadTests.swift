@@ -87,10 +87,14 @@ import Testing
         let shared = Shared()
         let thread = try StoreThread(store: shared)
         let answers = Answers()
+        let failed = Reply<Bool>()
         thread.fail(next: 1)
-        thread.submit([.append(Sample.push(1))], done: answers.add)
-        #expect(thread.flush(milliseconds: 5_000) == false)
-        #expect(thread.statistics.isFailing)
+        thread.submit([.append(Sample.push(1))]) { error in
+            answers.add(error)
+            // Seen from the store's own thread: a second later it has tried again by itself.
+            failed.set(thread.statistics.isFailing)
+        }
+        #expect(failed.wait(milliseconds: 5_000) == true)
         thread.submit([.append(Sample.push(2))], done: answers.add)
         #expect(thread.flush(milliseconds: 5_000))
         #expect(!thread.statistics.isFailing)
@@ -116,10 +120,12 @@ import Testing
         let answers = Answers()
         thread.submit([.append(Sample.push(1))])
         #expect(thread.flush(milliseconds: 5_000))
-        thread.fail(next: 1)
+        // Each attempt fails, however many there have been when the flush comes.
+        thread.fail(next: .max)
         thread.submit([.discard(1)], done: answers.add)
         #expect(thread.flush(milliseconds: 5_000) == false)
         #expect(try shared.numbers() == [1])
+        thread.fail(next: 0)
         #expect(thread.flush(milliseconds: 5_000))
         #expect(try shared.numbers() == [])
         #expect(answers.errors.map { $0?.kind } == [.test], "answered once")
