@@ -83,7 +83,11 @@ let package = Package(
             dependencies: ["carillon", "Client", "Gateway", "JSON", "PushCore", "TLS"],
             swiftSettings: checked
         ),
-        .testTarget(name: "ClientTests", dependencies: ["Client", "PushCore", "Wire", "TLS"], swiftSettings: checked),
+        .testTarget(
+            name: "ClientTests",
+            dependencies: ["Client", "HTTP2", "PushCore", "Wire", "TLS"],
+            swiftSettings: checked
+        ),
         .testTarget(name: "TidyTests", swiftSettings: checked),
     ],
     cxxLanguageStandard: .cxx17
