@@ -73,7 +73,7 @@ let package = Package(
         ),
         .executableTarget(
             name: "bare",
-            dependencies: ["BenchmarkSupport", "COpenSSL", "JSON", "Reactor"],
+            dependencies: ["BenchmarkSupport", "COpenSSL", "CSQLite", "JSON", "PushCore", "Reactor", "Storage"],
             path: "Benchmarks/Bare",
             swiftSettings: checked + hot
         ),
