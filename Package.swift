@@ -103,7 +103,7 @@ let package = Package(
             dependencies: ["Client", "HTTP2", "PushCore", "Wire", "TLS"],
             swiftSettings: checked
         ),
-        .testTarget(name: "PeerLoadTests", dependencies: ["peerload"], swiftSettings: checked),
+        .testTarget(name: "PeerLoadTests", dependencies: ["BenchmarkSupport", "peerload"], swiftSettings: checked),
         .testTarget(name: "TidyTests", swiftSettings: checked),
     ],
     cxxLanguageStandard: .cxx17
