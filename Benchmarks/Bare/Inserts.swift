@@ -23,7 +23,7 @@ struct Inserts {
         let (begin, commit) = (try database.prepare("begin immediate"), try database.prepare("commit"))
         let blobs = Blobs(payload: payload)
         blobs.bind(to: row)
-        let processor = ProcessorTime.ofThisThread()
+        let processor = Clock.threadCPU()
         let start = Clock.monotonic()
         var number = 0
         while number < count {
@@ -36,7 +36,7 @@ struct Inserts {
             try commit.run()
         }
         let seconds = Double(Clock.monotonic() - start) / 1e9
-        let used = Double(ProcessorTime.ofThisThread() - processor) / 1e9
+        let used = Double(Clock.threadCPU() - processor) / 1e9
         Terminal.object([
             ("load", .string("inserts")), ("count", .integer(Int64(count))), ("batch", .integer(Int64(batch))),
             ("seconds", .number(seconds)), ("rate", .number(Double(count) / seconds)), ("cpuSeconds", .number(used)),

@@ -12,7 +12,7 @@ struct Scan {
 
     func run() throws {
         if isCold { try PageCache.drop(file) } else { try PageCache.warm(file) }
-        let processor = ProcessorTime.ofThisThread()
+        let processor = Clock.threadCPU()
         let start = Clock.monotonic()
         let database = try BareDatabase(file: file, settings: StoreSQL.settings)
         var (rows, sum) = (0, 0)
@@ -24,7 +24,7 @@ struct Scan {
             }
         }
         let seconds = Double(Clock.monotonic() - start) / 1e9
-        let used = Double(ProcessorTime.ofThisThread() - processor) / 1e9
+        let used = Double(Clock.threadCPU() - processor) / 1e9
         Terminal.object([
             ("load", .string("scan")), ("count", .integer(Int64(rows))), ("cold", .bool(isCold)),
             ("seconds", .number(seconds)), ("cpuSeconds", .number(used)), ("checksum", .integer(Int64(sum))),

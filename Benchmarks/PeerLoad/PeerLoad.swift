@@ -44,6 +44,6 @@ enum PeerLoad {
         let fleet = try PeerFleet<Talk>(load, publishers: 0, subscribers: load.count)
         try fleet.connect()
         Terminal.object([("event", .string("ready")), ("sessions", .integer(Int64(fleet.readyCount)))])
-        while !Terminal.inputHasEnded() { try fleet.turn(milliseconds: 100) { _, _, _ in } }
+        while !Terminal.inputHasEnded() { try fleet.turn(nanoseconds: 100_000_000) { _, _, _ in } }
     }
 }
