@@ -73,8 +73,8 @@ package enum Limits {
     package static let revokedMemory = Interval.days(365)
     /// Revoked tokens remembered, over all loops; past it the oldest is forgotten.
     package static let revokedCount = 1_000_000
-    /// Verdicts on device certificates remembered per loop: parsing one costs more than the signature. Past it all are
-    /// forgotten at once.
+    /// Device certificates that were accepted remembered per loop, about 120 bytes each: parsing and verifying one costs
+    /// more than the signature. Past it all are forgotten at once.
     package static let rememberedVerdicts = 100_000
     /// Days a device's certificate is good: long enough for a device in a drawer, short enough that a lost one ends.
     package static let deviceCertificateDays = 730
