@@ -77,6 +77,8 @@ class Instance:
         self._temporary = tempfile.TemporaryDirectory(prefix="carillon-")
         self.directory = pathlib.Path(self._temporary.name) / "instance"
         self.facts: dict = {}
+        #: What the gateway is started through, such as valgrind.
+        self.launcher: list[str] = []
 
     def __enter__(self) -> "Instance":
         self.make()
@@ -105,7 +107,7 @@ class Instance:
 
     def start(self) -> None:
         """`carillon serve`, up to its ready line."""
-        arguments = [binary(), "serve", "--config", self.facts["config"], "--json"]
+        arguments = [*self.launcher, binary(), "serve", "--config", self.facts["config"], "--json"]
         if self.hooks:
             arguments.append("--test-hooks")
         for name, value in (self.settings | self.ports).items():
