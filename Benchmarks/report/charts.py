@@ -1,0 +1,49 @@
+"""A chart for each row, by gnuplot."""
+
+import subprocess
+from pathlib import Path
+
+SETUP = """set terminal pngcairo size 800,{height} font 'sans,11' background '#ffffff'
+set output '{file}'
+set title "{title}" noenhanced
+set xlabel "{unit}, median; the line spans all rounds" noenhanced
+set style fill solid 0.8 noborder
+set xrange [0:*]
+set yrange [{count} - 0.5:-0.5]
+set offsets 0, 0, 0, 0
+set grid xtics linecolor '#dddddd'
+set border 3
+set tics nomirror out
+set lmargin 30
+set rmargin 12
+unset key
+set ytics ({labels}) noenhanced
+$rows << END
+{rows}
+END
+plot $rows using (0):0:(0):2:($0-0.32):($0+0.32):5 with boxxyerror linecolor rgb variable, \\
+     $rows using 2:0:3:4 with xerrorbars linecolor '#333333' pointtype 0 linewidth 1.5, \\
+     $rows using 4:0:(sprintf(" %s", stringcolumn(6))) with labels left offset 0.5,0
+"""
+OURS, THEIRS = 0x2A6FBB, 0x9AA5B1
+
+
+def draw(row: dict, folder: Path) -> Path:
+    """Bars for all contenders of a row of the results."""
+    file = folder / f"row-{row['number']}.png"
+    bars = row["bars"]
+    lines = [
+        f"{place} {bar['median']} {bar['minimum']} {bar['maximum']} "
+        f"{OURS if name.startswith(('Carillon', 'minute')) else THEIRS} {number(bar['median'])}"
+        for place, (name, bar) in enumerate(bars.items())
+    ]
+    script = SETUP.format(
+        height=130 + 34 * len(bars), file=file, title=row["title"], unit=row["unit"], count=len(bars),
+        labels=", ".join(f'"{name}" {place}' for place, name in enumerate(bars)), rows="\n".join(lines),
+    )  # fmt: skip
+    subprocess.run(["gnuplot"], input=script, text=True, check=True, timeout=60)
+    return file
+
+
+def number(value: float) -> str:
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
