@@ -22,7 +22,7 @@ let package = Package(
     products: [.executable(name: "carillon", targets: ["carillon"])],
     targets: [
         // C libraries. Each is imported by exactly one Swift module, but OpenSSL by two
-        // (docs/decisions/0011-tls-detachment.md).
+        // (docs/decisions/0011-tls-detachment.md), and by the benchmark that measures the libraries themselves.
         .systemLibrary(name: "CNGHTTP2", pkgConfig: "libnghttp2", providers: [.apt(["libnghttp2-dev"])]),
         .systemLibrary(name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
         .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
@@ -71,6 +71,22 @@ let package = Package(
             swiftSettings: checked
         ),
 
+        // The load for the servers that the gateway is measured beside, and the floors below it.
+        .target(name: "BenchmarkSupport", dependencies: ["JSON"], path: "Benchmarks/Support", swiftSettings: checked),
+        .executableTarget(
+            name: "peerload",
+            dependencies: ["BenchmarkSupport", "Client", "JSON", "Reactor", "TLS"],
+            path: "Benchmarks/PeerLoad",
+            swiftSettings: checked + hot
+        ),
+
+        .executableTarget(
+            name: "bare",
+            dependencies: ["BenchmarkSupport", "COpenSSL", "JSON", "Reactor"],
+            path: "Benchmarks/Bare",
+            swiftSettings: checked + hot
+        ),
+
         .target(name: "TestSupport", dependencies: ["PushCore"], path: "Tests/TestSupport", swiftSettings: checked),
         .testTarget(name: "PushCoreTests", dependencies: ["PushCore", "TestSupport"], swiftSettings: checked),
         .testTarget(name: "WireTests", dependencies: ["Wire", "PushCore"], swiftSettings: checked),
@@ -92,6 +108,7 @@ let package = Package(
             swiftSettings: checked
         ),
         .testTarget(name: "ClientTests", dependencies: ["Client", "PushCore", "Wire", "TLS"], swiftSettings: checked),
+        .testTarget(name: "PeerLoadTests", dependencies: ["peerload"], swiftSettings: checked),
         .testTarget(name: "TidyTests", swiftSettings: checked),
     ],
     cxxLanguageStandard: .cxx17
