@@ -52,8 +52,8 @@ let package = Package(
         ),
         .target(
             name: "Client",
-            dependencies: ["CCurl", "PushCore", "Wire", "TLS", "Reactor", "JSON"],
-            swiftSettings: checked
+            dependencies: ["CCurl", "PushCore", "Wire", "TLS", "HTTP2", "Reactor", "JSON"],
+            swiftSettings: checked + hot
         ),
         .executableTarget(
             name: "carillon",
@@ -61,14 +61,6 @@ let package = Package(
             swiftSettings: checked,
             // Debug builds, and with them the sanitizers, keep the system's allocator (docs/decisions/0012-jemalloc.md).
             linkerSettings: [.linkedLibrary("jemalloc", .when(configuration: .release))]
-        ),
-
-        // What the benchmark scripts drive.
-        .executableTarget(
-            name: "fleet",
-            dependencies: ["Client", "JSON"],
-            path: "Benchmarks/Fleet",
-            swiftSettings: checked
         ),
 
         // The load for the servers that the gateway is measured beside, and the floors below it.

@@ -82,7 +82,9 @@ package final class CourierClient {
                 timeoutMilliseconds: Self.connectMilliseconds
             )
         }
-        return try CourierLink(socket: socket, context: context, transport: transport, host: configuration.host)
+        return CourierLink(
+            try SecureLink(socket: socket, context: context, transport: transport, host: configuration.host)
+        )
     }
 
     /// Takes every frame that is there and answers them all with one write.

@@ -19,6 +19,8 @@ package struct CourierFleetConfiguration: Sendable {
     package var acknowledges: Bool = true
     /// Handshakes that may be going on at once: more would time each other out on a busy gateway.
     package var handshakeLimit: Int = 64
+    /// Devices that share a source address when the gateway is on this machine.
+    package var devicesPerAddress: Int = 500
     /// Between signs of life. Long, because a fleet is for measuring pushes or idle sessions.
     package var keepAliveMinutes: Int = 5
 
@@ -44,7 +46,11 @@ package final class CourierFleet {
     /// Why the last connection ended; nil while none has.
     package private(set) var lastFailure: CourierError?
 
+    /// When the notification that is being handed over was read, in monotonic nanoseconds.
+    package private(set) var readMoment: Int64 = 0
+
     private let configuration: CourierFleetConfiguration
+    private let destination: Destination
     private let context: TLSContext
     private let transport = TLSTransport()
     private var poller: Poller
@@ -60,6 +66,9 @@ package final class CourierFleet {
     /// Throws when a key or certificate cannot be used.
     package init(configuration: CourierFleetConfiguration, identities: [CourierIdentity]) throws(CourierError) {
         self.configuration = configuration
+        destination = try system { () throws(SystemError) in
+            try Destination(host: configuration.host, port: configuration.port)
+        }
         let protocols = (configuration.extended ? [DeviceProtocol.extended] : []) + [DeviceProtocol.plain]
         context = try secure { () throws(TLSError) in
             try TLSContext.client(caPEM: configuration.caPEM, alpn: protocols)
@@ -83,17 +92,23 @@ package final class CourierFleet {
         until: () -> Bool,
         onNotification: (Int, Notify) -> Void = { _, _ in }
     ) throws(CourierError) {
-        while !until() {
-            while handshakeCount < configuration.handshakeLimit, let index = waiting.popLast() {
-                attempt(index) { () throws(CourierError) in try dial(index) }
-            }
-            let count = try system { () throws(SystemError) in try poller.wait(milliseconds: 100) }
-            for number in 0..<count {
-                let index = Int(poller.event(number).token)
-                attempt(index) { () throws(CourierError) in try serve(index, onNotification) }
-            }
-            checkDeadlines(at: Clock.monotonic())
+        while !until() { try turn(milliseconds: 100, onNotification: onNotification) }
+    }
+
+    /// One turn, which waits for so long at most. It is due when `pollNumber` becomes readable, and now and then.
+    package func turn(
+        milliseconds: Int32,
+        onNotification: (Int, Notify) -> Void = { _, _ in }
+    ) throws(CourierError) {
+        while handshakeCount < configuration.handshakeLimit, let index = waiting.popLast() {
+            attempt(index) { () throws(CourierError) in try dial(index) }
         }
+        let count = try system { () throws(SystemError) in try poller.wait(milliseconds: milliseconds) }
+        for number in 0..<count {
+            let index = Int(poller.event(number).token)
+            attempt(index) { () throws(CourierError) in try serve(index, onNotification) }
+        }
+        checkDeadlines(at: Clock.monotonic())
     }
 
     /// Runs until every device is ready; false when `timeoutSeconds` pass first.
@@ -113,15 +128,20 @@ package final class CourierFleet {
         }
     }
 
+    /// Becomes readable when a turn has something to do; for another loop on the same thread.
+    package var pollNumber: Int32 { poller.number }
+
+    /// The last byte of the address a device connects from; nil leaves it to the system. One address has too few ports
+    /// for all, and a gateway takes only so many connections of one.
+    private func source(of index: Int) -> UInt8? {
+        guard destination.isLoopback, members.count > configuration.devicesPerAddress else { return nil }
+        return UInt8(1 + index / configuration.devicesPerAddress % 254)
+    }
+
     private func dial(_ index: Int) throws(CourierError) {
-        let socket = try system { () throws(SystemError) in
-            try FileDescriptor.connect(
-                host: configuration.host,
-                port: configuration.port,
-                timeoutMilliseconds: 10_000
-            )
-        }
-        let link = try CourierLink(socket: socket, context: context, transport: transport, host: configuration.host)
+        let link = CourierLink(
+            try SecureLink(to: destination, context: context, transport: transport, source: source(of: index))
+        )
         try system { () throws(SystemError) in try poller.add(link.number, token: UInt64(index), for: .read) }
         let now = Clock.monotonic()
         members[index].begin(link, at: now)
@@ -133,6 +153,7 @@ package final class CourierFleet {
     private func serve(_ index: Int, _ onNotification: (Int, Notify) -> Void) throws(CourierError) {
         guard let link = members[index].link else { return }
         try link.receive(using: &buffer)
+        readMoment = Clock.monotonic()
         if link.isEstablished && members[index].phase == .handshaking {
             members[index].phase = .introduced
             let time = Clock.wall() / 1_000_000 + clockOffset

@@ -61,6 +61,6 @@ enum HTTP2Setup {
 }
 
 /// nghttp2 reports failure as a negative number; here it becomes a thrown error, once.
-private func check(_ code: Int32) throws(HTTP2Error) {
+func check(_ code: Int32) throws(HTTP2Error) {
     guard code >= 0 else { throw HTTP2Error(library: code) }
 }

@@ -38,19 +38,15 @@ extension FileDescriptor {
         port: UInt16,
         timeoutMilliseconds: Int32
     ) throws(SystemError) -> FileDescriptor {
-        let deadline = Clock.monotonic() + Int64(timeoutMilliseconds) * 1_000_000
-        var failure = SystemError(call: "connect", number: EADDRNOTAVAIL)
-        for address in try SocketAddress.resolve(host: host, port: port) {
-            do {
-                let socket = try streamSocket(family: address.family)
-                try socket.set(Int32(IPPROTO_TCP), TCP_NODELAY, 1)
-                try socket.connect(to: address, before: deadline)
-                return socket
-            } catch {
-                failure = error
-            }
+        try Destination(host: host, port: port).connect(timeoutMilliseconds: timeoutMilliseconds)
+    }
+
+    /// Makes closing abrupt: the peer gets a reset, and the port is free at once instead of a minute later.
+    package func resetOnClose() throws(SystemError) {
+        var linger = linger(l_onoff: 1, l_linger: 0)
+        try attempt("setsockopt") {
+            setsockopt(number, SOL_SOCKET, SO_LINGER, &linger, socklen_t(MemoryLayout<linger>.size))
         }
-        throw failure
     }
 
     /// A new non-blocking TCP socket.
@@ -67,7 +63,7 @@ extension FileDescriptor {
         }
     }
 
-    private func connect(to address: SocketAddress, before deadline: Int64) throws(SystemError) {
+    func connect(to address: SocketAddress, before deadline: Int64) throws(SystemError) {
         do {
             try attempt("connect") { address.withPointer { Glibc.connect(number, $0, $1) } }
         } catch {

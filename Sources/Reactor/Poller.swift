@@ -12,6 +12,9 @@ package struct Poller: ~Copyable {
         ready = Array(repeating: epoll_event(), count: batch)
     }
 
+    /// The poller's own descriptor: another poller may watch whether anything is ready here.
+    package var number: Int32 { epoll.number }
+
     /// What to wait for. With none of them only an end or an error wakes.
     package struct Interest: OptionSet, Sendable {
         package let rawValue: UInt32
@@ -64,6 +67,16 @@ package struct Poller: ~Copyable {
         // Not retried: a signal that comes again and again would put off the loop's timers for ever.
         if number == EINTR { return 0 }
         throw SystemError(call: "epoll_wait", number: number)
+    }
+
+    /// The same for a wait that must end on time to less than a millisecond.
+    package mutating func wait(nanoseconds: Int64) throws(SystemError) -> Int {
+        var time = timespec(tv_sec: Int(nanoseconds / 1_000_000_000), tv_nsec: Int(nanoseconds % 1_000_000_000))
+        let count = epoll_pwait2(epoll.number, &ready, Int32(ready.count), &time, nil)
+        if count >= 0 { return Int(count) }
+        let number = errno
+        if number == EINTR { return 0 }
+        throw SystemError(call: "epoll_pwait2", number: number)
     }
 
     /// An event of the last wait; `index` is below its count.

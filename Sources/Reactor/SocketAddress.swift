@@ -36,6 +36,24 @@ struct SocketAddress {
         return host == "*" ? addresses.sorted { $0.family == AF_INET6 && $1.family != AF_INET6 } : addresses
     }
 
+    /// 127.0.0.`last`, any port: one more address of this machine's for itself.
+    init(loopback last: UInt8) {
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = (0x7f00_0000 | UInt32(last)).bigEndian
+        storage = sockaddr_storage()
+        length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        withUnsafeMutableBytes(of: &storage) { storage in
+            withUnsafeBytes(of: address) { storage.copyMemory(from: $0) }
+        }
+    }
+
+    /// Whether it lies in 127.0.0.0/8.
+    var isLoopback: Bool {
+        // The address stands behind family and port, most significant byte first.
+        family == AF_INET && withUnsafeBytes(of: storage) { $0[4] == 127 }
+    }
+
     private init?(_ info: addrinfo) {
         guard [AF_INET, AF_INET6].contains(info.ai_family), let source = info.ai_addr else { return nil }
         storage = sockaddr_storage()

@@ -8,5 +8,6 @@ extension Command {
         + [ListenCommand.command]
         + RegistrationCommands.all
         + [SendCommand.command, LogCommand.command, StatusCommand.command, DoctorCommand.command]
+        + BenchCommands.all
         + [VersionCommand.command]
 }

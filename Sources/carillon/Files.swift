@@ -7,16 +7,16 @@ enum Files {
 
     static func exists(_ path: String) -> Bool { Glibc.access(path, F_OK) == 0 }
 
-    static func read(_ path: String) throws(CommandError) -> [UInt8] {
+    static func read(_ path: String, limit: Int = readLimit) throws(CommandError) -> [UInt8] {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw failure("read", path) }
         defer { close(descriptor) }
-        return try readToEnd(descriptor, name: path)
+        return try readToEnd(descriptor, name: path, limit: limit)
     }
 
     /// What comes on standard input, to its end.
     static func readStandardInput() throws(CommandError) -> [UInt8] {
-        try readToEnd(STDIN_FILENO, name: "standard input")
+        try readToEnd(STDIN_FILENO, name: "standard input", limit: readLimit)
     }
 
     static func readText(_ path: String) throws(CommandError) -> String {
@@ -46,6 +46,15 @@ enum Files {
             guard count > 0 else { throw failure("write", name) }
             rest = rest.dropFirst(count)
         }
+    }
+
+    /// Writes a file in place of the one that may be there: whoever reads it sees the old or the new one, whole.
+    static func replace(_ path: String, _ bytes: [UInt8], mode: mode_t) throws(CommandError) {
+        let new = "\(path).new"
+        // What a run that was cut short has left.
+        unlink(new)
+        try create(new, bytes, mode: mode)
+        guard rename(new, path) == 0 else { throw failure("replace", path) }
     }
 
     static func createDirectory(_ path: String) throws(CommandError) {
@@ -108,7 +117,7 @@ enum Files {
         .failed(code: "file", message: "cannot \(verb) \(path): \(String(cString: strerror(errno)))")
     }
 
-    private static func readToEnd(_ descriptor: Int32, name: String) throws(CommandError) -> [UInt8] {
+    private static func readToEnd(_ descriptor: Int32, name: String, limit: Int) throws(CommandError) -> [UInt8] {
         var bytes: [UInt8] = []
         var chunk = [UInt8](repeating: 0, count: 1 << 16)
         while true {
@@ -117,8 +126,8 @@ enum Files {
             guard count >= 0 else { throw failure("read", name) }
             if count == 0 { return bytes }
             bytes += chunk[..<count]
-            guard bytes.count <= readLimit else {
-                throw .failed(code: "file", message: "\(name) is longer than \(readLimit) bytes")
+            guard bytes.count <= limit else {
+                throw .failed(code: "file", message: "\(name) is longer than \(limit) bytes")
             }
         }
     }

@@ -1,0 +1,149 @@
+import Client
+import Gateway
+import Glibc
+import JSON
+import Reactor
+import TLS
+
+/// The devices that are made for benches: `bench-1`, `bench-2`, ... Their keys lie in the instance's data folder, so
+/// that the next bench finds them.
+struct BenchDevices {
+    private struct Device: Sendable {
+        let number: Int
+        let id: String
+        let certificatePEM: String
+        let keyPEM: String
+    }
+
+    /// Bytes of the file at most: each device has about 1200.
+    private static let fileLimit = 64 << 20
+    /// Devices that are enrolled at a time: the gateway waits for its disk with each.
+    private static let threads = 16
+
+    private let instance: Instance
+    private let admin: AdminGateway
+
+    init(_ instance: Instance, _ admin: AdminGateway) {
+        self.instance = instance
+        self.admin = admin
+    }
+
+    private var path: String { Files.join(instance.dataDirectory, "bench-devices") }
+
+    /// The first `count` devices; those that are missing are enrolled.
+    func identities(_ count: Int) throws(CommandError) -> [CourierIdentity] {
+        var devices: [Int: Device] = [:]
+        let known = try enrolledIDs()
+        for device in try load() where known[device.id] != nil { devices[device.number] = device }
+        let missing = (1...count).filter { devices[$0] == nil }
+        if !missing.isEmpty {
+            for device in try enrol(missing) { devices[device.number] = device }
+            try save(devices.values.sorted { $0.number < $1.number })
+        }
+        return (1...count).compactMap { devices[$0] }.map {
+            CourierIdentity(certificatePEM: Array($0.certificatePEM.utf8), keyPEM: Array($0.keyPEM.utf8))
+        }
+    }
+
+    /// `carillon bench clean`.
+    static func clean(_ invocation: Invocation) throws(CommandError) -> Outcome {
+        let instance = try Instance.require(invocation)
+        let devices = BenchDevices(instance, try AdminGateway(instance))
+        let ids = try devices.enrolledIDs().keys.sorted()
+        for id in ids { _ = try devices.admin.request("DELETE", "/v1/devices/\(HTTPClient.escape(id))") }
+        unlink(devices.path)
+        if invocation.wantsJSON {
+            Output.object { $0.field("removed", ids.count) }
+        } else {
+            Output.line("removed \(ids.count) devices")
+        }
+        return .done
+    }
+
+    /// The devices of that name which the gateway knows: a file may be older than its gateway's memory.
+    private func enrolledIDs() throws(CommandError) -> [String: String] {
+        var names: [String: String] = [:]
+        try admin.items("/v1/devices") { device throws(CommandError) in
+            guard let id = device["id"]?.string, let name = device["name"]?.string else { return }
+            if Self.isBench(name) { names[id] = name }
+        }
+        return names
+    }
+
+    static func isBench(_ name: String) -> Bool {
+        let number = name.dropFirst("bench-".count)
+        return name.hasPrefix("bench-") && !number.isEmpty && number.allSatisfy(\.isWholeNumber)
+    }
+
+    private func enrol(_ numbers: [Int]) throws(CommandError) -> [Device] {
+        let work = Locked((left: numbers[...], done: [Device](), failure: CommandError?.none))
+        let instance = self.instance
+        var workers: [Worker] = []
+        for _ in 0..<min(Self.threads, numbers.count) {
+            do throws(SystemError) {
+                workers.append(try Worker(name: "enrol") { Self.enrolEach(of: work, instance) })
+            } catch {
+                // Those that started do it alone.
+                guard workers.isEmpty else { break }
+                throw .failed(code: "threads", message: error.description)
+            }
+        }
+        for worker in workers { worker.join() }
+        let (done, failure) = work.withLock { ($0.done, $0.failure) }
+        if let failure { throw failure }
+        return done
+    }
+
+    private typealias Work = Locked<(left: ArraySlice<Int>, done: [Device], failure: CommandError?)>
+
+    private static func enrolEach(of work: Work, _ instance: Instance) {
+        do throws(CommandError) {
+            let admin = try AdminGateway(instance)
+            while let number = work.withLock({ $0.failure == nil ? $0.left.popFirst() : nil }) {
+                let enrolment = try Enrolment(name: "bench-\(number)", rsaBits: nil, admin)
+                let device = Device(
+                    number: number,
+                    id: enrolment.id,
+                    certificatePEM: String(decoding: enrolment.certificatePEM, as: UTF8.self),
+                    keyPEM: String(decoding: enrolment.key.pem, as: UTF8.self)
+                )
+                work.withLock { $0.done.append(device) }
+            }
+        } catch {
+            work.withLock { $0.failure = error }
+        }
+    }
+
+    private func load() throws(CommandError) -> [Device] {
+        guard Files.exists(path) else { return [] }
+        var devices: [Device] = []
+        for line in try Files.read(path, limit: Self.fileLimit).split(separator: UInt8(ascii: "\n")) {
+            let value: JSONValue
+            do throws(JSONError) {
+                value = try JSONValue(parsing: line.span)
+            } catch {
+                throw .failed(code: "file", message: "\(path) is damaged; carillon bench clean makes an end of it")
+            }
+            guard let number = value["number"]?.int, let id = value["id"]?.string,
+                let certificate = value["certificate"]?.string, let key = value["key"]?.string
+            else { continue }
+            devices.append(Device(number: number, id: id, certificatePEM: certificate, keyPEM: key))
+        }
+        return devices
+    }
+
+    private func save(_ devices: [Device]) throws(CommandError) {
+        var bytes: [UInt8] = []
+        for device in devices {
+            var writer = JSONWriter()
+            writer.object { writer in
+                writer.field("number", device.number)
+                writer.field("id", device.id)
+                writer.field("certificate", device.certificatePEM)
+                writer.field("key", device.keyPEM)
+            }
+            bytes += writer.bytes + [UInt8(ascii: "\n")]
+        }
+        try Files.replace(path, bytes, mode: 0o600)
+    }
+}
