@@ -7,6 +7,7 @@ import os
 import sys
 import tempfile
 import time
+import traceback
 from pathlib import Path
 
 import charts
@@ -25,36 +26,54 @@ DOCUMENT = REPOSITORY / "docs" / "benchmarks.md"
 CHARTS = "benchmarks"
 
 
-def rows(is_full: bool) -> list[Row]:
-    found = [
+def every_row(is_full: bool) -> list[Row]:
+    return [
         ProviderSide(), WholePush(), BesideBrokers(is_full), Latency(), IdleSessions(), Durable(), Connects(),
         Restart(), Endurance(), Allocations(),
     ]  # fmt: skip
-    return found if is_full else [row for row in found if row.is_quick]
+
+
+def rows(is_full: bool) -> list[Row]:
+    return [row for row in every_row(is_full) if is_full or row.is_quick]
 
 
 def main() -> int:
     options = parsed()
     if options.document:
         return write_document()
-    chosen = rows(is_full=not options.quick)
+    is_full = not options.quick and (options.full or not options.rows)
+    chosen = rows(is_full)
     if options.rows:
         wanted = {int(number) for number in options.rows.split(",")}
-        chosen = [row for row in rows(is_full=True) if row.number in wanted]
-    count = options.rounds or (3 if options.quick else 5)
+        chosen = [row for row in every_row(is_full) if row.number in wanted]
     binaries = Path(os.environ["BENCH_BINARIES"])
     os.environ["CARILLON_BINARY"] = str(binaries / "carillon")
+    results, broken = measure(chosen, options.rounds or (3 if options.quick else 5), binaries)
+    for number in broken:
+        print(f"row {number} could not be measured")
+    missed = [str(result.row.number) for result in results if result.missed]
+    print(f"rows that miss their goal: {', '.join(missed)}" if missed else "every row measured reaches its goal")
+    return 1 if missed or broken else 0
+
+
+def measure(chosen: list[Row], rounds: int, binaries: Path) -> tuple[list[Result], list[int]]:
+    """The results, and the numbers of the rows that could not be measured: one of them does not keep the others back."""
     results: list[Result] = []
+    broken: list[int] = []
     with tempfile.TemporaryDirectory(prefix="carillon-bench-") as folder:
         bench = Bench(binaries, Path(folder))
         for row in chosen:
             started = time.monotonic()
-            results.append(row.measure(bench, count))
+            try:
+                results.append(row.measure(bench, rounds))
+            except Exception:
+                traceback.print_exc()
+                broken.append(row.number)
+                bench.take_commands()
+                continue
             show(results[-1], time.monotonic() - started)
-            save(results, "full" if not options.quick and not options.rows else "part", binaries)
-    missed = [str(result.row.number) for result in results if result.missed]
-    print(f"rows that miss their goal: {', '.join(missed)}" if missed else "every row reaches its goal")
-    return 1 if missed else 0
+            save(results, binaries)
+    return results, broken
 
 
 def parsed() -> argparse.Namespace:
@@ -86,18 +105,17 @@ def show(result: Result, seconds: float) -> None:
     sys.stdout.flush()
 
 
-def save(results: list[Result], kind: str, binaries: Path) -> None:
+def save(results: list[Result], binaries: Path) -> None:
     """After each row, so that what was measured is not lost with what comes after."""
     RESULTS.mkdir(exist_ok=True)
     found = {
-        "kind": kind,
         "date": datetime.date.today().isoformat(),
         "machine": machine.describe(binaries / "carillon"),
         "rows": [result.object for result in results],
     }
     text = json.dumps(found, indent=2, ensure_ascii=False) + "\n"
     (RESULTS / "latest.json").write_text(text)
-    if kind == "full" and len(results) == len(rows(is_full=True)):
+    if [result.row.number for result in results] == [row.number for row in rows(is_full=True)]:
         (RESULTS / "full.json").write_text(text)
     charts.draw(found["rows"][-1], RESULTS)
 

@@ -13,6 +13,8 @@ extension Machine {
             let name = withUnsafePointer(to: &entry.pointee.d_name) { pointer in
                 pointer.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
             }
+            // `..` would lead to the first thread again.
+            guard !name.hasPrefix(".") else { continue }
             nanoseconds += runTime("\(directory)/\(name)/schedstat") ?? 0
         }
         return Double(nanoseconds) / 1e9
