@@ -99,8 +99,12 @@ let package = Package(
             dependencies: ["carillon", "Client", "Gateway", "JSON", "PushCore", "TLS"],
             swiftSettings: checked
         ),
-        .testTarget(name: "ClientTests", dependencies: ["Client", "PushCore", "Wire", "TLS"], swiftSettings: checked),
         .testTarget(name: "PeerLoadTests", dependencies: ["peerload"], swiftSettings: checked),
+        .testTarget(
+            name: "ClientTests",
+            dependencies: ["Client", "HTTP2", "PushCore", "Wire", "TLS"],
+            swiftSettings: checked
+        ),
         .testTarget(name: "TidyTests", swiftSettings: checked),
     ],
     cxxLanguageStandard: .cxx17

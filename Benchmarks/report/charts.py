@@ -3,18 +3,18 @@
 import subprocess
 from pathlib import Path
 
-SETUP = """set terminal pngcairo size 800,{height} font 'sans,11' background '#ffffff'
+SETUP = """set terminal pngcairo size 820,{height} font 'sans,11' background '#ffffff'
 set output '{file}'
-set title "{title}" noenhanced
+set label "{title}" at screen 0.02, screen 1 - {margin} noenhanced
+set tmargin 3
 set xlabel "{unit}, median; the line spans all rounds" noenhanced
 set style fill solid 0.8 noborder
 set xrange [0:*]
 set yrange [{count} - 0.5:-0.5]
-set offsets 0, 0, 0, 0
 set grid xtics linecolor '#dddddd'
 set border 3
 set tics nomirror out
-set lmargin 30
+set lmargin 26
 set rmargin 12
 unset key
 set ytics ({labels}) noenhanced
@@ -37,8 +37,9 @@ def draw(row: dict, folder: Path) -> Path:
         f"{OURS if name.startswith(('Carillon', 'minute')) else THEIRS} {number(bar['median'])}"
         for place, (name, bar) in enumerate(bars.items())
     ]
+    height = 130 + 34 * len(bars)
     script = SETUP.format(
-        height=130 + 34 * len(bars), file=file, title=row["title"], unit=row["unit"], count=len(bars),
+        height=height, margin=18 / height, file=file, title=row["title"], unit=row["unit"], count=len(bars),
         labels=", ".join(f'"{name}" {place}' for place, name in enumerate(bars)), rows="\n".join(lines),
     )  # fmt: skip
     subprocess.run(["gnuplot"], input=script, text=True, check=True, timeout=60)

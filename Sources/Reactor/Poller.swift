@@ -69,8 +69,10 @@ package struct Poller: ~Copyable {
         throw SystemError(call: "epoll_wait", number: number)
     }
 
-    /// The same for a wait that must end on time to less than a millisecond.
+    /// The same for a wait that must end on time to less than a millisecond: Linux can since 5.11.
     package mutating func wait(nanoseconds: Int64) throws(SystemError) -> Int {
+        let (milliseconds, rest) = nanoseconds.quotientAndRemainder(dividingBy: 1_000_000)
+        if rest == 0 { return try wait(milliseconds: Int32(clamping: milliseconds)) }
         var time = timespec(tv_sec: Int(nanoseconds / 1_000_000_000), tv_nsec: Int(nanoseconds % 1_000_000_000))
         let count = epoll_pwait2(epoll.number, &ready, Int32(ready.count), &time, nil)
         if count >= 0 { return Int(count) }

@@ -7,6 +7,29 @@ import Testing
         #expect(try poller.wait(milliseconds: 1) == 0)
     }
 
+    @Test func `a wait in nanoseconds ends when its time has passed, or with an event`() throws {
+        let pair = try Loopback()
+        var poller = try Poller()
+        let start = Clock.monotonic()
+        #expect(try poller.wait(nanoseconds: 2_000_000) == 0)
+        #expect(Clock.monotonic() - start >= 2_000_000)
+        try poller.add(pair.near.number, token: 1, for: .write)
+        #expect(try poller.wait(nanoseconds: 60_000_000_000) == 1)
+    }
+
+    @Test func `a poller can watch another`() throws {
+        let pair = try Loopback()
+        var inner = try Poller()
+        var outer = try Poller()
+        try inner.add(pair.near.number, token: 1, for: .read)
+        try outer.add(inner.number, token: 2, for: .read)
+        #expect(try outer.wait(milliseconds: 0) == 0)
+        _ = try pair.far.send([1].span)
+        #expect(try outer.wait(milliseconds: 5_000) == 1)
+        #expect(outer.event(0).token == 2)
+        #expect(try inner.wait(milliseconds: 0) == 1)
+    }
+
     @Test func `an event carries its token and says what is ready`() throws {
         let pair = try Loopback()
         var poller = try Poller()

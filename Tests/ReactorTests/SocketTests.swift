@@ -63,6 +63,27 @@ import Testing
         #expect(error?.description == "connect: Connection refused")
     }
 
+    @Test func `a destination can be connected to again and again, from any loopback address`() throws {
+        let listener = try Listener(host: "127.0.0.1", port: 0)
+        let destination = try Destination(host: "127.0.0.1", port: listener.port)
+        #expect(destination.isLoopback)
+        for source: UInt8? in [nil, 1, 200] {
+            let near = try destination.connect(timeoutMilliseconds: 5_000, source: source)
+            let far = try acceptWaiting(listener)
+            #expect(far.peer.description == "127.0.0.\(source ?? 1)")
+            _ = try near.send([1].span)
+            #expect(try readAll(far.descriptor, count: 1) == [1])
+        }
+    }
+
+    @Test func `a connection that is closed abruptly ends in a reset`() throws {
+        let far = try peerOfAbruptEnd()
+        try awaitReadable(far.number)
+        var buffer: [UInt8] = [0]
+        let error = #expect(throws: SystemError.self) { try far.read(into: &buffer) }
+        #expect(error?.number == ECONNRESET)
+    }
+
     @Test func `a connection that nobody answers times out`() throws {
         // A queue of one that is full: the kernel then drops what else would connect.
         let listener = try Listener(host: "127.0.0.1", port: 0, backlog: 0)
@@ -72,6 +93,14 @@ import Testing
         }
         #expect(error?.number == ETIMEDOUT)
         #expect(first.number >= 0)
+    }
+
+    private func peerOfAbruptEnd() throws -> FileDescriptor {
+        let listener = try Listener(host: "127.0.0.1", port: 0)
+        let near = try FileDescriptor.connect(host: "127.0.0.1", port: listener.port, timeoutMilliseconds: 5_000)
+        let far = try acceptWaiting(listener).takeDescriptor()
+        try near.resetOnClose()
+        return far
     }
 
     private func closedPort() throws -> UInt16 { try Listener(host: "127.0.0.1", port: 0).port }
