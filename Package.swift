@@ -71,10 +71,9 @@ let package = Package(
             path: "Benchmarks/PeerLoad",
             swiftSettings: checked + hot
         ),
-
         .executableTarget(
             name: "bare",
-            dependencies: ["BenchmarkSupport", "COpenSSL", "JSON", "Reactor"],
+            dependencies: ["BenchmarkSupport", "COpenSSL", "CSQLite", "JSON", "PushCore", "Reactor", "Storage"],
             path: "Benchmarks/Bare",
             swiftSettings: checked + hot
         ),
@@ -99,12 +98,12 @@ let package = Package(
             dependencies: ["carillon", "Client", "Gateway", "JSON", "PushCore", "TLS"],
             swiftSettings: checked
         ),
-        .testTarget(name: "PeerLoadTests", dependencies: ["peerload"], swiftSettings: checked),
         .testTarget(
             name: "ClientTests",
             dependencies: ["Client", "HTTP2", "PushCore", "Wire", "TLS"],
             swiftSettings: checked
         ),
+        .testTarget(name: "PeerLoadTests", dependencies: ["BenchmarkSupport", "peerload"], swiftSettings: checked),
         .testTarget(name: "TidyTests", swiftSettings: checked),
     ],
     cxxLanguageStandard: .cxx17

@@ -17,7 +17,7 @@ struct LoadOptions: Sendable {
     /// Messages a second; nil is as many as the limit in flight allows.
     var rate: Int?
     /// The server's processes, whose CPU time is taken.
-    var servers: [Int] = []
+    var servers: [Int32] = []
     var persistent = false
     var json = false
 
@@ -46,8 +46,8 @@ struct LoadOptions: Sendable {
     }
 }
 
-private func processes(_ text: String) throws(OptionError) -> [Int] {
-    let numbers = text.split(separator: ",").map { Int($0) }
+private func processes(_ text: String) throws(OptionError) -> [Int32] {
+    let numbers = text.split(separator: ",").map { Int32($0) }
     guard !numbers.contains(nil) else { throw OptionError("--server must be process ids, separated by commas") }
     return numbers.compactMap { $0 }
 }

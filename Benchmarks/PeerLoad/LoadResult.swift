@@ -4,17 +4,16 @@ import JSON
 
 /// What a measurement gave.
 struct LoadResult {
-    let nanoseconds: Int64
+    let seconds: Double
     let delivered: Int
     let repeated: Int
     let latency: LatencyHistogram
-    let serverNanoseconds: Int64
-    let clientNanoseconds: Int64
+    let serverSeconds: Double
+    let clientSeconds: Double
 
     /// The names and units of `carillon bench`, so that one reader takes both.
     func members(_ name: String, _ load: LoadOptions) -> [(String, JSONValue)] {
-        let seconds = Double(nanoseconds) / 1e9
-        return [
+        [
             ("load", .string(name)),
             ("count", .integer(Int64(load.count))),
             ("seconds", .number(seconds)),
@@ -23,9 +22,9 @@ struct LoadResult {
             ("missing", .integer(Int64(load.count - delivered))),
             ("repeated", .integer(Int64(repeated))),
             ("latency", .object(latencies)),
-            ("serverCPUSeconds", .number(Double(serverNanoseconds) / 1e9)),
-            ("serverCPUPerRequest", .number(Double(serverNanoseconds) / 1e3 / Double(max(1, delivered)))),
-            ("clientCPUSeconds", .number(Double(clientNanoseconds) / 1e9)),
+            ("serverCPUSeconds", .number(serverSeconds)),
+            ("serverCPUPerRequest", .number(microsecondsEach(serverSeconds))),
+            ("clientCPUSeconds", .number(clientSeconds)),
             ("isLimit", .bool(isLimit(load))),
             ("loop", .string(load.rate == nil ? "closed" : "open")),
         ]
@@ -33,25 +32,28 @@ struct LoadResult {
 
     /// The same for people.
     func lines(_ name: String, _ load: LoadOptions) -> [String] {
-        let rate = Int(Double(delivered) * 1e9 / Double(nanoseconds))
+        let rate = Int(Double(delivered) / seconds)
         let latency = latencies.map { "\($0.0) \(rounded($0.1.double ?? 0))" }.joined(separator: ", ")
-        let used = Double(serverNanoseconds) / 1e3 / Double(max(1, delivered))
         var lines = [
             "\(name): \(delivered) of \(load.count) delivered, \(repeated) repeated, \(rate)/s",
             "latency in us: \(latency)",
-            "client CPU \(rounded(Double(clientNanoseconds) / 1e3 / Double(max(1, delivered)))) us a message",
+            "client CPU \(rounded(microsecondsEach(clientSeconds))) us a message",
         ]
         if !load.servers.isEmpty {
-            let busy = Int(100 * Double(serverNanoseconds) / Double(nanoseconds))
-            lines.append("server CPU \(rounded(used)) us a message, busy \(busy) % of the time")
+            let busy = Int(100 * serverSeconds / seconds)
+            lines.append(
+                "server CPU \(rounded(microsecondsEach(serverSeconds))) us a message, busy \(busy) % of the time"
+            )
         }
         if isLimit(load) { lines.append("the load itself was the limit: the server could do more") }
         return lines
     }
 
     private func isLimit(_ load: LoadOptions) -> Bool {
-        load.rate == nil && Double(clientNanoseconds) > 0.9 * Double(nanoseconds)
+        load.rate == nil && clientSeconds > 0.9 * seconds
     }
+
+    private func microsecondsEach(_ total: Double) -> Double { total * 1e6 / Double(max(1, delivered)) }
 
     private var latencies: [(String, JSONValue)] {
         func microseconds(_ percent: Double) -> JSONValue { .number(Double(latency.percentile(percent)) / 1e3) }

@@ -24,6 +24,8 @@ final class LoadRun<Talk: Conversation> {
     private let fleet: PeerFleet<Talk>
     private var publishers: [Publisher]
     private var flights: [Flight]
+    /// The publisher that may send first.
+    private var cursor = 0
     private var sent = 0
     private var delivered = 0
     private var repeated = 0
@@ -36,6 +38,10 @@ final class LoadRun<Talk: Conversation> {
 
     /// How long nothing may come before what is missing counts as lost.
     private static var patience: Int64 { 10_000_000_000 }
+    /// How long a turn waits at most.
+    private static var turnNanoseconds: Int64 { 100_000_000 }
+    /// A sleep ends this much late at worst.
+    private static var slackNanoseconds: Int64 { 60_000 }
 
     init(_ load: LoadOptions) throws {
         self.load = load
@@ -52,71 +58,74 @@ final class LoadRun<Talk: Conversation> {
         }
         histogram = LatencyHistogram()
         repeated = 0
-        let server = try ProcessorTime.nanoseconds(of: load.servers)
-        let client = ProcessorTime.ofThisThread()
+        let server = try serverSeconds()
+        let client = Clock.threadCPU()
         let start = Clock.monotonic()
         try pass(to: load.warmUp + load.count)
         let end = delivered == flights.count ? Clock.monotonic() : lastHeard
         return LoadResult(
-            nanoseconds: end - start,
+            seconds: Double(end - start) / 1e9,
             delivered: delivered - load.warmUp,
             repeated: repeated,
             latency: histogram,
-            serverNanoseconds: try ProcessorTime.nanoseconds(of: load.servers) - server,
-            clientNanoseconds: ProcessorTime.ofThisThread() - client
+            serverSeconds: try serverSeconds() - server,
+            clientSeconds: Double(Clock.threadCPU() - client) / 1e9
         )
+    }
+
+    private func serverSeconds() throws -> Double {
+        try load.servers.reduce(0) { sum, process in
+            guard let seconds = Machine.cpuSeconds(ofProcess: process) else {
+                throw OptionError("there is no process \(process)")
+            }
+            return sum + seconds
+        }
     }
 
     /// Sends until `goal` messages were sent, and returns when they were delivered and confirmed.
     private func pass(to goal: Int) throws {
         self.goal = goal
-        let first = sent
         let start = Clock.monotonic()
+        let schedule = load.rate.map { Schedule(first: sent, start: start, interval: 1e9 / Double($0)) }
         lastHeard = start
         while !isDone {
             let now = Clock.monotonic()
             guard now - lastHeard < Self.patience else { return }
-            if let rate = load.rate {
-                try publishDue(from: start, first, every: 1e9 / Double(rate), now)
-            } else {
-                try publish(upTo: goal) { _ in now }
-            }
-            try fleet.turn(milliseconds: wait(from: start, first)) { note($0, $1, at: $2) }
+            try publish(schedule, at: now)
+            try fleet.turn(nanoseconds: wait(schedule, from: now)) { note($0, $1, at: $2) }
         }
     }
 
     private var isDone: Bool { delivered >= goal && (!Talk.confirms || confirmed >= goal) }
 
-    /// Until the next message is due; with less than a millisecond left the loop turns without waiting.
-    private func wait(from start: Int64, _ first: Int) -> Int32 {
-        guard let rate = load.rate, sent < goal else { return 100 }
-        let next = start + Int64(Double(sent - first) * 1e9 / Double(rate))
-        return Int32(clamping: min(100, max(0, next - Clock.monotonic()) / 1_000_000))
+    /// Until shortly before the next message is due; the rest of the time is waited for awake. One that is due already
+    /// found no room, and waits for what comes.
+    private func wait(_ schedule: Schedule?, from now: Int64) -> Int64 {
+        guard sent < goal, let planned = schedule?.moment(of: sent), planned > now else { return Self.turnNanoseconds }
+        return min(Self.turnNanoseconds, max(0, planned - now - Self.slackNanoseconds))
     }
 
-    private func publishDue(from start: Int64, _ first: Int, every interval: Double, _ now: Int64) throws {
-        let due = min(goal, first + Int(Double(now - start) / interval) + 1)
-        guard due > sent else { return }
-        // As long as the server keeps up no message waits; if it does not, latency still counts from the plan.
-        try publish(upTo: due) { start + Int64(Double($0 - first) * interval) }
-    }
-
-    /// Lets each publisher send what it may, with one write each.
-    private func publish(upTo limit: Int, planned: (Int) -> Int64) throws {
-        for index in publishers.indices {
+    /// Lets each publisher send what it may, with one write each. What a schedule makes due is spread over all.
+    private func publish(_ schedule: Schedule?, at now: Int64) throws {
+        let limit = min(goal, schedule?.due(at: now) ?? goal)
+        for turn in publishers.indices where sent < limit {
+            let index = (cursor + turn) % publishers.count
             let left = limit - sent
-            guard left > 0 else { return }
-            let room = min(left, load.inFlight - publishers[index].inFlight(confirms: Talk.confirms))
-            guard room >= min(load.batch, left), room > 0, !fleet.links[index].hasUnsent else { continue }
-            // With a rate the next message belongs to the next publisher, or one would send nearly all.
-            try publish(load.rate == nil ? room : (room + publishers.count - 1) / publishers.count, by: index, planned)
+            let others = publishers.count - turn
+            let share = schedule == nil ? left : (left + others - 1) / others
+            let room = min(share, load.inFlight - publishers[index].inFlight(confirms: Talk.confirms))
+            guard room >= min(load.batch, share), !fleet.links[index].hasUnsent else { continue }
+            try publish(room, by: index, schedule)
         }
+        cursor = (cursor + 1) % publishers.count
     }
 
-    private func publish(_ count: Int, by index: Int, _ planned: (Int) -> Int64) throws {
+    private func publish(_ count: Int, by index: Int, _ schedule: Schedule?) throws {
         output.removeAll(keepingCapacity: true)
+        let now = Clock.monotonic()
         for _ in 0..<count {
-            flights[sent] = Flight(planned: planned(sent), publisher: Int32(index))
+            // If the server cannot keep up with a schedule, latency still counts from the plan.
+            flights[sent] = Flight(planned: schedule?.moment(of: sent) ?? now, publisher: Int32(index))
             // Each publisher goes through all subscribers, each from another one on.
             let step = publishers[index].sent + index * load.subscribers / load.publishers
             fleet.links[index].publish(sent, to: step % load.subscribers, into: &output)
@@ -143,4 +152,18 @@ final class LoadRun<Talk: Conversation> {
             flights[number].planned = 0
         }
     }
+}
+
+/// When each message should be sent, decided beforehand, so that a slow server does not make its own load lighter.
+private struct Schedule {
+    /// The number of the first message, which is due at `start`.
+    let first: Int
+    let start: Int64
+    /// Nanoseconds from one to the next.
+    let interval: Double
+
+    func moment(of number: Int) -> Int64 { start + Int64(Double(number - first) * interval) }
+
+    /// Messages up to this number, without it, are due.
+    func due(at now: Int64) -> Int { first + Int(Double(now - start) / interval) + 1 }
 }

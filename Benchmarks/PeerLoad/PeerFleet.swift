@@ -10,6 +10,7 @@ final class PeerFleet<Talk: Conversation> {
     private let parts: [Part]
     private let load: LoadOptions
     private let context: TLSContext
+    private let destination: Destination
     private let transport = TLSTransport()
     private var poller: Poller
     private var receipts: Receipts
@@ -31,6 +32,7 @@ final class PeerFleet<Talk: Conversation> {
         self.load = load
         // The certificate is that of an instance made for the measurement, so there is nothing to verify it by.
         context = try TLSContext.client(caPEM: nil, alpn: [])
+        destination = try Destination(host: load.host, port: load.port)
         poller = try Poller()
     }
 
@@ -43,17 +45,17 @@ final class PeerFleet<Talk: Conversation> {
         while readyCount < parts.count {
             while links.count < parts.count, links.count - readyCount < allowed { try dial(parts[links.count]) }
             let before = readyCount
-            try turn(milliseconds: 100) { _, _, _ in }
+            try turn(nanoseconds: 100_000_000) { _, _, _ in }
             if readyCount > before { heard = Clock.monotonic() }
             guard Clock.monotonic() - heard < Self.patience else { throw PeerError.silent }
             allowed = readyCount == 0 ? 1 : Self.handshakeLimit
         }
     }
 
-    /// Waits for what comes, at most `milliseconds`, and hands over what it meant: with the link's index and the moment
+    /// Waits for what comes, at most `nanoseconds`, and hands over what it meant: with the link's index and the moment
     /// at which it was read.
-    func turn(milliseconds: Int32, _ onReceipts: (Int, borrowing Receipts, Int64) -> Void) throws {
-        for number in 0..<(try poller.wait(milliseconds: milliseconds)) {
+    func turn(nanoseconds: Int64, _ onReceipts: (Int, borrowing Receipts, Int64) -> Void) throws {
+        for number in 0..<(try poller.wait(nanoseconds: nanoseconds)) {
             let event = poller.event(number)
             let index = Int(event.token)
             if event.isWritable { try links[index].flush() }
@@ -79,7 +81,7 @@ final class PeerFleet<Talk: Conversation> {
     }
 
     private func dial(_ part: Part) throws {
-        let socket = try FileDescriptor.connect(host: load.host, port: load.port, timeoutMilliseconds: 10_000)
+        let socket = try destination.connect(timeoutMilliseconds: 10_000)
         let number = socket.number
         let session = try TLSSession(client: context, transport: transport, host: load.host)
         let link = try PeerLink(

@@ -3,7 +3,7 @@ import JSON
 
 /// The load for the servers that Carillon is measured beside (`Benchmarks/peers` starts them).
 ///
-/// Usage: `peerload mqtt|nats --to HOST:PORT [options of LoadOptions]` publishes and receives, and prints what it
+/// Usage: `peerload mqtt|nats|jetstream|nchan --to HOST:PORT [options of LoadOptions]` publishes and receives, and prints what it
 /// measured. `peerload sessions mqtt|nats --to HOST:PORT --count N` connects idle subscribers, says when they are
 /// connected, and holds them until its standard input ends.
 @main
@@ -22,9 +22,11 @@ enum PeerLoad {
         switch options.words {
         case ["mqtt"]: try measure(MQTTConversation.self, load, "mqtt")
         case ["nats"]: try measure(NATSConversation.self, load, "nats")
+        case ["jetstream"]: try measure(JetStreamConversation.self, load, "jetstream")
+        case ["nchan"]: try measure(NchanConversation.self, load, "nchan")
         case ["sessions", "mqtt"]: try hold(MQTTConversation.self, load)
         case ["sessions", "nats"]: try hold(NATSConversation.self, load)
-        default: throw OptionError("say mqtt or nats, or sessions and one of these")
+        default: throw OptionError("say mqtt, nats, jetstream or nchan, or sessions and mqtt or nats")
         }
     }
 
@@ -42,6 +44,6 @@ enum PeerLoad {
         let fleet = try PeerFleet<Talk>(load, publishers: 0, subscribers: load.count)
         try fleet.connect()
         Terminal.object([("event", .string("ready")), ("sessions", .integer(Int64(fleet.readyCount)))])
-        while !Terminal.inputHasEnded() { try fleet.turn(milliseconds: 100) { _, _, _ in } }
+        while !Terminal.inputHasEnded() { try fleet.turn(nanoseconds: 100_000_000) { _, _, _ in } }
     }
 }

@@ -19,6 +19,9 @@ struct Schema {
         pragma temp_store = memory; pragma journal_size_limit = 67108864; pragma trusted_schema = off;
         """
 
+    /// Everything that a connection is set to.
+    var settings: String { Self.common + connection }
+
     /// Sets `database` up, and makes its tables or brings them to this version. True if it was empty. A file of a newer
     /// version or another program is refused and not touched.
     func prepare(_ database: Database) throws(StoreError) -> Bool {
@@ -34,7 +37,7 @@ struct Schema {
             throw StoreError(.foreign, what, file: database.file)
         }
         if isEmpty { try database.execute(Self.shape) }
-        try database.execute(Self.common + connection)
+        try database.execute(settings)
         guard version < self.version else { return false }
         try database.transaction { () throws(StoreError) in
             for migration in migrations[Int(version)...] { try database.execute(migration) }

@@ -2,7 +2,7 @@
 ///
 /// Pushes are a table that only grows at its end and is read whole at the start: the index is in memory. It has no
 /// other key, because each further index costs five to ten times as much as the row.
-enum StoreSQL {
+package enum StoreSQL {
     static let schema = Schema(
         // "Cari".
         applicationID: 0x4361_7269,
@@ -39,7 +39,8 @@ enum StoreSQL {
         """
     ]
 
-    static let insertPush = """
+    /// Adds a push.
+    package static let insertPush = """
         insert into pushes(number, registration, priority, type, expires, accepted, apns_id, unique_id, collapse_id,
             payload) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
         """
@@ -61,7 +62,8 @@ enum StoreSQL {
         values (?, ?, ?, ?, ?, ?, ?)
         """
 
-    static let pushes = """
+    /// Every queued push.
+    package static let pushes = """
         select number, registration, priority, type, expires, accepted, apns_id, unique_id, collapse_id, payload
         from pushes order by number
         """
@@ -75,4 +77,9 @@ enum StoreSQL {
         """
     static let reserved = "select numbers from reserved"
     static let lastRegistration = "select seq from sqlite_sequence where name = 'registrations'"
+
+    /// The settings of each connection to the store.
+    package static var settings: String { schema.settings }
+    /// What a start reads row by row.
+    package static let startQueries = [apps, keys, devices, registrations, pushes]
 }

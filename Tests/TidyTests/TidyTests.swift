@@ -52,7 +52,7 @@ import Testing
     /// Each C module and the Swift modules that may know it: one, but for OpenSSL (decision 0011), and `Bare`, which
     /// measures the libraries themselves.
     static let owners = [
-        "CNGHTTP2": ["HTTP2"], "COpenSSL": ["TLS", "TLSRecord", "Bare"], "CSQLite": ["Storage"],
+        "CNGHTTP2": ["HTTP2"], "COpenSSL": ["TLS", "TLSRecord", "Bare"], "CSQLite": ["Storage", "Bare"],
         "CMicroHTTPD": ["Admin"],
         "CCurl": ["Client"], "CSimdJSON": ["JSON"], "CLinux": ["Reactor"],
     ]
