@@ -1,6 +1,5 @@
 import BenchmarkSupport
 import CSQLite
-import JSON
 import PushCore
 import Reactor
 import Storage
@@ -12,6 +11,7 @@ struct Inserts {
     let count: Int
     let payload: Int
     let batch: Int
+    let json: Bool
 
     /// Makes `file`, which must not be there, and prints the rows per second.
     func run() throws {
@@ -37,10 +37,10 @@ struct Inserts {
         }
         let seconds = Double(Clock.monotonic() - start) / 1e9
         let used = Double(Clock.threadCPU() - processor) / 1e9
-        Terminal.object([
-            ("load", .string("inserts")), ("count", .integer(Int64(count))), ("batch", .integer(Int64(batch))),
-            ("seconds", .number(seconds)), ("rate", .number(Double(count) / seconds)), ("cpuSeconds", .number(used)),
-        ])
+        Measured(name: "inserts", rows: count, seconds: seconds, processorSeconds: used).show(
+            first: "\(Double(count) / seconds) rows/s",
+            json: json
+        )
     }
 
     private func bind(_ number: Int, to row: BareStatement) {

@@ -9,6 +9,7 @@ struct Scan {
     let file: String
     /// Whether the file is first thrown out of the page cache, rather than read into it.
     let isCold: Bool
+    let json: Bool
 
     func run() throws {
         if isCold { try PageCache.drop(file) } else { try PageCache.warm(file) }
@@ -25,10 +26,13 @@ struct Scan {
         }
         let seconds = Double(Clock.monotonic() - start) / 1e9
         let used = Double(Clock.threadCPU() - processor) / 1e9
-        Terminal.object([
-            ("load", .string("scan")), ("count", .integer(Int64(rows))), ("cold", .bool(isCold)),
-            ("seconds", .number(seconds)), ("cpuSeconds", .number(used)), ("checksum", .integer(Int64(sum))),
-        ])
+        let state = isCold ? "cold" : "warm"
+        // The sum is told so that nothing can be left out as without use.
+        Measured(name: "scan", rows: rows, seconds: seconds, processorSeconds: used).show(
+            first: "\(seconds) s \(state) (sum \(sum))",
+            json: json,
+            more: [("cold", .bool(isCold))]
+        )
     }
 
     /// Every number, and the last byte of everything else, which is on its last page.
