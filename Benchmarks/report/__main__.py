@@ -99,7 +99,8 @@ def show(result: Result, seconds: float) -> None:
             f"  max {figure(spread.maximum):>7}   {goal.text:12} {verdict}"
         )
     for name, bar in result.bars.items():
-        print(f"   {name:30} {figure(bar.median):>9} {row.unit}")
+        rate = f", {result.rates[name].median:,.0f} per second" if name in result.rates else ""
+        print(f"   {name:30} {figure(bar.median):>9} {row.unit}{rate}")
     for note in result.notes:
         print(f"   {note}")
     sys.stdout.flush()

@@ -95,10 +95,9 @@ class Bench:
     def peer_load(self, *words: object) -> dict:
         return self._load("peerload", *words)
 
-    def bare(self, *words: object) -> str:
-        command = pinned(LOAD_CORE, [str(self.binaries / "bare"), *map(str, words)])
-        self._commands[shown(command)] = None
-        return run(command, clean_environment())
+    def bare(self, *words: object) -> dict:
+        """What the libraries do by themselves."""
+        return self._load("bare", *words)
 
     def _load(self, program: str, *words: object) -> dict:
         command = pinned(LOAD_CORE, [str(self.binaries / program), *map(str, words), "--json"])

@@ -1,5 +1,6 @@
 """docs/benchmarks.md, made from the last full results."""
 
+import textwrap
 from pathlib import Path
 
 HEAD = """# Benchmarks
@@ -58,12 +59,14 @@ def table(rows: list[dict]) -> str:
 
 def section(row: dict, charts: str) -> str:
     """One row at length."""
-    lines = [f"### {row['number']}. {row['title']}", "", row["method"], ""]
-    lines += [f"| {row['unit']} | min | median | max |", "|---|---|---|---|"]
+    lines = [f"### {row['number']}. {row['title']}", "", textwrap.fill(row["method"], 120), ""]
+    more = " median per second |" if row["rates"] else ""
+    lines += [f"| {row['unit']} | min | median | max |{more}", "|---|---|---|---|" + ("---|" if more else "")]
     for name, bar in row["bars"].items():
         spread = " | ".join(number(bar[key]) for key in ("minimum", "median", "maximum"))
-        lines.append(f"| {name} | {spread} |")
-    lines += ["", f"Rounds: {row['rounds']}. " + " ".join(f"{sentence(note)}" for note in row["notes"][:1]), ""]
+        rate = f" {row['rates'][name]['median']:,.0f} |" if more else ""
+        lines.append(f"| {name} | {spread} |{rate}")
+    lines += ["", f"Rounds: {row['rounds']}." + "".join(f" {sentence(note)}" for note in row["notes"]), ""]
     lines += [f"![{row['title']}]({charts}/row-{row['number']}.png)", "", "```"]
     return "\n".join([*lines, *row["commands"], "```", ""])
 

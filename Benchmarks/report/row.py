@@ -32,8 +32,12 @@ class Round:
 
     values: dict[str, float]
     bars: dict[str, float]
+    #: Messages per second of each, where that says something.
+    rates: dict[str, float] = field(default_factory=dict)
     #: What is worth saying beside it.
     notes: list[str] = field(default_factory=list)
+    #: What was measured minute by minute, for a chart of lines.
+    series: dict[str, list[float]] = field(default_factory=dict)
 
 
 class Row(ABC):
@@ -80,6 +84,10 @@ class Result:
         return {name: Spread.of([one.bars[name] for one in self.rounds]) for name in self.rounds[0].bars}
 
     @property
+    def rates(self) -> dict[str, Spread]:
+        return {name: Spread.of([one.rates[name] for one in self.rounds]) for name in self.rounds[0].rates}
+
+    @property
     def notes(self) -> list[str]:
         # Each once, in the order in which they came.
         return list(dict.fromkeys(note for one in self.rounds for note in one.notes))
@@ -100,8 +108,10 @@ class Result:
                 for goal in row.goals
             ],
             "bars": {name: vars(spread) for name, spread in self.bars.items()},
+            "rates": {name: vars(spread) for name, spread in self.rates.items()},
             "notes": self.notes,
             "commands": self.commands,
+            "series": self.rounds[-1].series,
             "values": [vars(one) for one in self.rounds],
         }
 

@@ -22,9 +22,9 @@ def limit_notes(loads: dict[str, dict]) -> list[str]:
 def processor_round(loads: dict[str, dict], goals: dict[str, str]) -> Round:
     """Server CPU per message; `goals` names the contender that Carillon is divided by."""
     bars = {name: load["serverCPUPerRequest"] for name, load in loads.items()}
-    rates = ", ".join(f"{name} {load['rate']:,.0f}" for name, load in loads.items())
+    rates = {name: load["rate"] for name, load in loads.items()}
     values = {goal: bars["Carillon"] / bars[peer] for goal, peer in goals.items()}
-    return Round(values, bars, [f"per second: {rates}", *limit_notes(loads)])
+    return Round(values, bars, rates, limit_notes(loads))
 
 
 class ProviderSide(Row):

@@ -7,7 +7,9 @@ from contextlib import ExitStack
 from bench import Bench
 from processes import LOAD_CORE, SERVER_CORE, pin_threads
 from row import Goal, Round, Row
-from rows_push import PIPELINE
+
+#: As many on the way as the bare store has in a transaction.
+PIPELINE = ("--connections", 20, "--in-flight", 100, "--payload", 1024)
 
 
 class Durable(Row):
@@ -22,32 +24,29 @@ class Durable(Row):
         " store's thread has the second, which it shares with the load. The bare store inserts the same rows with the"
         " same statements in transactions of 2,000, alone on the second core."
     )
-    devices, count = 2_000, 150_000
+    devices, count = 2_000, 100_000
 
     def open(self, bench: Bench, stack: ExitStack) -> Callable[[], Round]:
         gateway = bench.gateway(stack, cores=f"{SERVER_CORE},{LOAD_CORE}")
         pin_threads(gateway.pid, {"store": LOAD_CORE}, SERVER_CORE)
-        made = 0
 
         def one() -> Round:
-            nonlocal made
             ours = bench.load(
                 "pushes", "--config", gateway.config, "--offline", "--devices", self.devices, "--count", self.count,
                 *PIPELINE, "--server", gateway.pid,
             )["rate"]  # fmt: skip
-            made += 1
-            bare = bare_inserts(bench, f"inserts-{made}.db", self.count)
+            bare = bare_inserts(bench, self.count)
             return Round({self.goals[0].name: ours / bare}, {"Carillon": ours, "bare SQLite": bare})
 
         return one
 
 
-def bare_inserts(bench: Bench, name: str, count: int) -> float:
-    file = bench.folder / name
-    printed = bench.bare("inserts", file, "--count", count, "--payload", 1024, "--batch", 2000)
-    for left in bench.folder.glob(f"{name}*"):
+def bare_inserts(bench: Bench, count: int) -> float:
+    file = bench.folder / "inserts.db"
+    found = bench.bare("inserts", file, "--count", count, "--payload", 1024, "--batch", 2000)
+    for left in bench.folder.glob(f"{file.name}*"):
         left.unlink()
-    return float(printed.split()[0])
+    return found["rate"]
 
 
 class Restart(Row):
@@ -72,7 +71,7 @@ class Restart(Row):
         bench.bare("fill", database, "--count", self.count)
 
         def one() -> Round:
-            scan = float(bench.bare("scan", database).split()[0])
+            scan = bench.bare("scan", database)["seconds"]
             started = time.monotonic()
             gateway.start()
             ready = time.monotonic() - started
