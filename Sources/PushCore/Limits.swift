@@ -52,7 +52,7 @@ package enum Limits {
     package static let readsPerTurn = 8
     /// Requests in a turn from which on a loop counts as loaded: such a turn takes a third of a millisecond or more.
     package static let gatherAbove = 24
-    /// Turns that what devices are told waits under load. With 200 devices and 1000 requests in flight (bench-provider)
+    /// Turns that what devices are told waits under load. With 200 devices and 1000 requests in flight (scripts/bench)
     /// five bring a third fewer writes than one, and no answer comes later for it: the loop has less to do.
     package static let gatherTurns = 5
     /// Empty lists of notifications a loop keeps for the sessions of its next turns; what is above it is freed.
