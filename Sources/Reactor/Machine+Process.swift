@@ -13,6 +13,8 @@ extension Machine {
             let name = withUnsafePointer(to: &entry.pointee.d_name) { pointer in
                 pointer.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
             }
+            // `..` is the process itself, whose numbers are those of its first thread again.
+            guard Int32(name) != nil else { continue }
             nanoseconds += runTime("\(directory)/\(name)/schedstat") ?? 0
         }
         return Double(nanoseconds) / 1e9

@@ -39,9 +39,14 @@ struct ItemReader {
 extension Span<UInt8> {
     /// A copy of an item's value.
     func bytes(_ item: Item) -> [UInt8] {
-        [UInt8](capacity: item.value.count) { output in
-            for index in item.value { output.append(self[index]) }
+        let value = extracting(item.value)
+        var copy: [UInt8] = []
+        // Appended to an empty array, for the initializer with a capacity is not specialized and costs 500 instructions
+        // more; over the span's own indices, for over others the compiler copies single bytes.
+        copy.append(addingCapacity: value.count) { output in
+            for index in value.indices { output.append(value[index]) }
         }
+        return copy
     }
 
     /// The value as a big-endian number that must have exactly the width of `Number`.

@@ -17,8 +17,8 @@ struct BenchDevices {
 
     /// Bytes of the file at most: each device has about 1200.
     private static let fileLimit = 64 << 20
-    /// Devices that are enrolled at a time: the gateway waits for its disk with each.
-    private static let threads = 16
+    /// Devices that are enrolled at a time: while the gateway works for one, the next makes its key.
+    private static let threads = 4
 
     private let instance: Instance
     private let admin: AdminGateway

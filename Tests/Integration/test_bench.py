@@ -9,7 +9,6 @@ import threading
 
 import pytest
 
-from harness import APP
 from instance import binary, clean_environment, command
 
 
@@ -70,7 +69,7 @@ def test_pushes_to_devices_that_left_are_stored_and_come_with_the_next_load(inst
 
 def test_requests_for_tokens_of_a_file(instance, tmp_path):
     tokens = tmp_path / "tokens"
-    tokens.write_text("\n".join(instance.register(APP) for _ in range(5)) + "\n")
+    tokens.write_text("\n".join(instance.register(instance.facts["topic"]) for _ in range(5)) + "\n")
     assert bench(instance, "requests", "--tokens", str(tokens), *SMALL)["statuses"] == {"200": 300}
 
 
