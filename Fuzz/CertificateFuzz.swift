@@ -21,8 +21,10 @@ private func judge(_ input: [UInt8]) {
     let verdict = verifyDeviceCertificate(der: input.span, authority: Fixed.authority, minimumRSABits: 2_048)
     precondition((verdict.result == .malformed) == (certificate == nil), "two opinions of one certificate")
     if verdict.result == .accepted {
-        precondition(verdict.publicKey?.pem == Array(Fixed.deviceKeyPEM.utf8), "a stranger got in")
-        let spki = verdict.publicKey?.spki ?? []
+        precondition(certificate?.publicKey.pem == Array(Fixed.deviceKeyPEM.utf8), "a stranger got in")
+        let spki = certificate?.publicKey.spki ?? []
+        let place = verdict.key?.place ?? 0..<0
+        precondition(place.count == 65 && spki.suffix(65).elementsEqual(input[place]), "another key")
         precondition(Digest.sha256(spki.span) == verdict.spkiDigest, "another name")
     }
 }

@@ -110,7 +110,7 @@ final class DeviceConnection {
     func updateRoom() {
         guard let link else { return }
         var waiting = held.reduce(output.count + stream.unsentCount) { $0 + $1.frame.count }
-        waiting = notifications.reduce(waiting) { $0 + $1.push.payload.count + Limits.frameOverhead }
+        waiting = notifications.reduce(waiting) { $0 + $1.queued.push.content.payloadCount + Limits.frameOverhead }
         link.room = max(0, Limits.unsentBytes - waiting)
     }
 }
@@ -118,20 +118,20 @@ final class DeviceConnection {
 /// A notification on its way to a connection. It is framed when the connection is written, straight into the loop's
 /// buffer: framed earlier, its bytes would leave the processor's cache before they are encrypted.
 struct OutgoingNotification {
-    let push: Push
+    let queued: QueuedPush
     let flag: StorageFlag
     let route: NotifyRoute
 
     func encode(into frames: inout [UInt8], isExtended: Bool) {
+        let push = queued.push
         let content = NotifyContent(
-            payload: push.payload,
+            push.content,
             messageID: push.messageID,
             expiry: UInt32(clamping: push.expires.seconds),
             timestamp: UInt64(max(push.acceptedAt.nanoseconds, 0)),
             storageFlags: flag.rawValue,
             priority: push.priority.rawValue,
             uniqueID: push.uniqueID,
-            collapseID: push.collapseID.isEmpty ? nil : push.collapseID,
             pushType: push.type?.rawValue
         )
         frames.appendNotify(content, route, isExtended: isExtended)

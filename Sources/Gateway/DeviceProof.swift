@@ -15,7 +15,17 @@ struct DeviceProof {
         let cause: Metrics.Handshake
     }
 
-    private var verdicts: [[UInt8]: DeviceCertificateVerdict] = [:]
+    /// What is remembered of a certificate that was accepted: 64 bytes with its fingerprint, as there is one for each
+    /// session. What was refused is not remembered, because anyone can make more of it.
+    private struct Accepted {
+        let device: DeviceID
+        let notBefore: Int64
+        let notAfter: Int64
+        let key: DeviceKey
+    }
+
+    private var known: [Fingerprint: Accepted] = [:]
+    private let signatures = DeviceSignatures()
     private let authority: Certificate
     private let config: Config
 
@@ -28,28 +38,35 @@ struct DeviceProof {
         guard let certificate = connect.certificate, let nonce = connect.nonce, let signature = connect.signature else {
             throw Failure(cause: .malformed)
         }
-        let verdict = verdict(on: certificate)
-        guard let key = verdict.publicKey else { throw Failure(cause: cause(of: verdict)) }
-        guard verdict.result == .accepted else { throw Failure(cause: cause(of: verdict)) }
-        guard verdict.notBefore <= now.seconds, now.seconds < verdict.notAfter else {
+        let accepted = try judge(certificate)
+        guard accepted.notBefore <= now.seconds, now.seconds < accepted.notAfter else {
             throw Failure(cause: .certificateExpired)
         }
         try checkAge(of: nonce, at: now)
-        guard isSigned(nonce, by: key, signature, over: tls) else { throw Failure(cause: .badSignature) }
-        return Proven(device: deviceID(spkiDigest: verdict.spkiDigest), nonce: nonce)
+        guard let message = signedMessage(nonce, over: tls),
+            isSigned(message, signature, by: certificate.span.extracting(accepted.key.place), accepted.key.kind)
+        else { throw Failure(cause: .badSignature) }
+        return Proven(device: accepted.device, nonce: nonce)
     }
 
-    private mutating func verdict(on certificate: [UInt8]) -> DeviceCertificateVerdict {
-        let digest = Digest.sha256(certificate.span)
-        if let known = verdicts[digest] { return known }
+    private mutating func judge(_ certificate: [UInt8]) throws(Failure) -> Accepted {
+        let fingerprint = Fingerprint(of: certificate.span)
+        if let accepted = known[fingerprint] { return accepted }
         let verdict = verifyDeviceCertificate(
             der: certificate.span,
             authority: authority,
             minimumRSABits: config.deviceMinimumRSABits
         )
-        if verdicts.count >= Limits.rememberedVerdicts { verdicts.removeAll() }
-        verdicts[digest] = verdict
-        return verdict
+        guard verdict.result == .accepted, let key = verdict.key else { throw Failure(cause: cause(of: verdict)) }
+        let accepted = Accepted(
+            device: deviceID(spkiDigest: verdict.spkiDigest),
+            notBefore: verdict.notBefore,
+            notAfter: verdict.notAfter,
+            key: key
+        )
+        if known.count >= Limits.rememberedVerdicts { known.removeAll() }
+        known[fingerprint] = accepted
+        return accepted
     }
 
     private func cause(of verdict: DeviceCertificateVerdict) -> Metrics.Handshake {
@@ -71,13 +88,19 @@ struct DeviceProof {
         }
     }
 
-    private func isSigned(_ nonce: [UInt8], by key: PublicKey, _ signature: [UInt8], over tls: TLSSession) -> Bool {
+    private func isSigned(
+        _ message: [UInt8],
+        _ signature: [UInt8],
+        by key: Span<UInt8>,
+        _ kind: DeviceKey.Kind
+    ) -> Bool {
         guard signature.count > 2 else { return false }
-        guard let message = signedMessage(nonce, over: tls) else { return false }
         let value = signature.span.extracting(2..<signature.count)
-        switch (signature[0], signature[1], key.kind) {
-        case (0x01, 0x01, .rsa): return config.deviceRSA && key.verifyRSASHA1(message.span, signature: value)
-        case (0xc0, 0x02, .p256): return key.verifyECDSASHA256DER(message.span, signature: value)
+        switch (signature[0], signature[1], kind) {
+        case (0x01, 0x01, .rsa):
+            return config.deviceRSA && signatures.verifyRSASHA1(message.span, signature: value, key: key)
+        case (0xc0, 0x02, .p256):
+            return signatures.verifyECDSASHA256(message.span, signature: value, point: key)
         default: return false
         }
     }

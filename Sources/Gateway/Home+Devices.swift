@@ -27,7 +27,7 @@ extension Home {
     func restore(_ push: Push, for registration: RegistrationState) {
         guard registration.record.state == .active else { return changes.append(.discard(push.number)) }
         metrics.held.add(1)
-        registration.owner.queue.restore(push, into: &queueEffects)
+        registration.owner.queue.restore(QueuedPush(push), into: &queueEffects)
         // What it replaced was replaced when it came.
         apply(registration.owner, at: push.acceptedAt)
     }

@@ -6,17 +6,6 @@ import Wire
 /// The devices, registrations and queues of one loop. No other thread sees it and it does no I/O: events and the time
 /// come in, effects, store changes and delivery events collect in it until the loop takes them.
 final class Home {
-    /// A push that was accepted and not yet answered.
-    private struct Unanswered {
-        let push: Push
-        let reply: ReplyAddress
-        /// Those of pushes whose place it took before they were durable: they are safe when it is.
-        var inherited: [ReplyAddress] = []
-        let device: DeviceState
-        /// Whether the store has been asked to keep it.
-        var isSubmitted = false
-    }
-
     let policy: QueuePolicy
     let config: Config
     let metrics: Metrics
@@ -25,6 +14,8 @@ final class Home {
     /// Tokens that start with another device's bytes: which bucket is their device's.
     var elsewhere: [DeviceToken: UInt16] = [:]
     var effects: [HomeEffect] = []
+    /// Answers to providers: apart from the effects, because no order binds them to those and they are many.
+    var answers: [(answer: PushAnswer, reply: ReplyAddress)] = []
     var changes: [StoreChange] = []
     var events: [DeliveryEvent] = []
     var numbers: Numbers
@@ -35,13 +26,16 @@ final class Home {
     var ended = EndedRegistrations()
     /// What queues asked for and was not carried out yet.
     var queueEffects: [QueueEffect] = []
+    /// Objects of pushes that have just ended.
+    private var over: [QueuedPush] = []
+    /// Objects for pushes to come.
+    private var spares: [QueuedPush] = []
 
-    private var unanswered: [UInt64: Unanswered] = [:]
     /// The push that is being accepted: what it replaces ends meanwhile, and it may itself.
     private var accepting: UInt64?
     /// Pushes for live devices, to be written unless they are acknowledged first; in order of their time. By number, so
     /// that one that has ended is freed at once: its memory is still warm for the next.
-    private var delayed: [(due: Moment, number: UInt64)] = []
+    private var delayed: [(due: Moment, push: SubmittedPush)] = []
     private var delayedStart = 0
 
     init(config: Config, metrics: Metrics, numbers: Numbers) {
@@ -67,7 +61,7 @@ final class Home {
             return answer(.refused(.deviceTokenNotForTopic), offer.reply)
         }
         guard admitsRate(registration, at: now) else { return answer(.refused(.tooManyRequests), offer.reply) }
-        accept(push(from: offer, registration, at: now), for: registration, offer.reply, at: now)
+        accept(queued(push(from: offer, registration, at: now)), for: registration, offer.reply, at: now)
     }
 
     private func push(from offer: PushOffer, _ registration: RegistrationState, at now: Moment) -> Push {
@@ -79,20 +73,42 @@ final class Home {
             priority: offer.request.priority,
             type: offer.request.type,
             expires: offer.request.expires(acceptedAt: now, maximumAge: config.queueMaximumAge),
-            collapseID: offer.collapseID,
             acceptedAt: now,
-            payload: offer.payload
+            content: offer.content
         )
     }
 
-    private func accept(_ push: Push, for registration: RegistrationState, _ reply: ReplyAddress, at now: Moment) {
+    private func queued(_ push: Push) -> QueuedPush {
+        guard let queued = spares.popLast() else { return QueuedPush(push) }
+        queued.become(push)
+        return queued
+    }
+
+    /// Keeps the objects of pushes that are over, but for those that something still holds, as a connection may.
+    private func recycle() {
+        while var queued = over.popLast() {
+            guard spares.count < Limits.sparePushes, isKnownUniquelyReferenced(&queued) else { continue }
+            queued.clear()
+            spares.append(queued)
+        }
+    }
+
+    private func accept(
+        _ queued: QueuedPush,
+        for registration: RegistrationState,
+        _ reply: ReplyAddress,
+        at now: Moment
+    ) {
+        let push = queued.push
         let device = registration.owner
         metrics.held.add(1)
         // The push is known before its effects are, so that an effect that ends it finds it.
-        if !push.isOnce { unanswered[push.number] = Unanswered(push: push, reply: reply, device: device) }
-        let verdict = device.queue.add(push, at: now, into: &queueEffects)
+        if !push.isOnce {
+            device.unanswered.add(UnansweredPush(number: push.number, type: push.type, reply: reply))
+        }
+        let verdict = device.queue.add(queued, at: now, into: &queueEffects)
         if verdict == .tooMany {
-            unanswered.removeValue(forKey: push.number)
+            _ = device.unanswered.remove(push.number)
             metrics.held.add(-1)
             answer(.refused(.tooManyRequests), reply)
             return apply(device, at: now)
@@ -107,32 +123,29 @@ final class Home {
         // Not if it stays in storage, nor if it takes another's place: that one must not leave the store before it came.
         let mayWait = queueEffects.isEmpty
         pump(device, at: now)
-        if verdict == .accepted { makeDurable(push, mayWait: mayWait, at: now) }
+        if verdict == .accepted { makeDurable(push, device, mayWait: mayWait, at: now) }
     }
 
     /// A push on its way to a device waits a little for its acknowledgement, which makes the write needless.
-    private func makeDurable(_ push: Push, mayWait: Bool, at now: Moment) {
-        // Unlike the subscript it copies nothing out.
-        guard unanswered.index(forKey: push.number) != nil else { return }
-        if mayWait {
-            delayed.append((now + Limits.writeDelay, push.number))
-        } else {
-            submit(push.number)
+    private func makeDurable(_ push: Push, _ device: DeviceState, mayWait: Bool, at now: Moment) {
+        if !mayWait {
+            submit(push, device)
+        } else if device.unanswered.contains(push.number) {
+            delayed.append((now + Limits.writeDelay, SubmittedPush(number: push.number, device: device)))
         }
     }
 
-    private func submit(_ number: UInt64) {
-        guard let push = unanswered[number]?.push else { return }
-        unanswered[number]?.isSubmitted = true
+    private func submit(_ push: Push, _ device: DeviceState) {
+        guard device.unanswered.submit(push.number) else { return }
         changes.append(.append(push))
-        submitted.append(push)
+        submitted.append(SubmittedPush(number: push.number, device: device))
     }
 
     /// Pushes whose `append` is among `changes`.
-    private(set) var submitted: [Push] = []
+    private(set) var submitted: [SubmittedPush] = []
 
     /// Hands over what must be written now; the pushes are those to name in `committed` afterwards.
-    func takeChanges() -> (changes: [StoreChange], pushes: [Push]) {
+    func takeChanges() -> (changes: [StoreChange], pushes: [SubmittedPush]) {
         defer {
             changes = []
             submitted = []
@@ -140,13 +153,17 @@ final class Home {
         return (changes, submitted)
     }
 
+    /// Whether answers or effects wait to be carried out.
+    var hasEffects: Bool { !effects.isEmpty || !answers.isEmpty }
+
     /// Whether something waits to be taken.
-    var hasWork: Bool { !effects.isEmpty || !changes.isEmpty }
+    var hasWork: Bool { hasEffects || !changes.isEmpty }
 
     /// Turns delayed pushes whose time has come into changes.
     func submitDelayed(at now: Moment) {
         while delayedStart < delayed.count, delayed[delayedStart].due <= now {
-            submit(delayed[delayedStart].number)
+            let (number, device) = (delayed[delayedStart].push.number, delayed[delayedStart].push.device)
+            if let push = device.queue.push(numbered: number) { submit(push, device) }
             delayedStart += 1
         }
         if delayedStart == delayed.count, delayedStart > 0 {
@@ -162,27 +179,27 @@ final class Home {
     var nextDelayed: Moment? { delayedStart < delayed.count ? delayed[delayedStart].due : nil }
 
     /// A batch is durable, or failed: then what was not acknowledged meanwhile is taken back and refused.
-    func committed(_ pushes: [Push], _ error: StoreError?, at now: Moment) {
+    func committed(_ pushes: [SubmittedPush], _ error: StoreError?, at now: Moment) {
         for push in pushes {
-            guard let waiting = unanswered.removeValue(forKey: push.number) else { continue }
-            answer(error == nil ? .accepted : .refused(.serviceUnavailable), waiting)
+            guard let waiting = push.device.unanswered.remove(push.number) else { continue }
+            answer(error == nil ? .accepted : .refused(.serviceUnavailable), waiting, push.device)
             if error == nil { continue }
-            guard waiting.device.queue.withdraw(push) else { continue }
+            guard push.device.queue.withdraw(push.number) else { continue }
             metrics.held.add(-1)
             // Its place in the window is free.
-            pump(waiting.device, at: now)
+            pump(push.device, at: now)
         }
     }
 
     /// The end of a drain: what is not durable by now is told so, and is not kept either. One that is with the store
     /// is discarded behind its append, so that the two cancel or are both written.
     func refuseUnanswered(at now: Moment) {
-        let waiting = unanswered
-        unanswered = [:]
-        for (number, push) in waiting {
-            answer(.refused(.shutdown), push)
-            if push.device.queue.withdraw(push.push) { metrics.held.add(-1) }
-            if push.isSubmitted { changes.append(.discard(number)) }
+        for device in Array(devices.values) + orphans where !device.unanswered.isEmpty {
+            for waiting in device.unanswered.removeAll() {
+                answer(.refused(.shutdown), waiting, device)
+                if device.queue.withdraw(waiting.number) { metrics.held.add(-1) }
+                if waiting.isSubmitted { changes.append(.discard(waiting.number)) }
+            }
         }
     }
 
@@ -203,26 +220,29 @@ final class Home {
         swap(&pending, &queueEffects)
         pending.takeEach { carryOut($0, device, at: now) }
         if queueEffects.isEmpty { swap(&pending, &queueEffects) }
+        if !over.isEmpty { recycle() }
     }
 
     func carryOut(_ effect: consuming QueueEffect, _ device: DeviceState, at now: Moment) {
         switch effect {
-        case .send(let push, let flag):
-            notify(device, push, flag)
-        case .resend(let push, let flag):
+        case .send(let queued, let flag):
+            notify(device, queued, flag)
+        case .resend(let queued, let flag):
             metrics.redeliveries.add(1)
-            notify(device, push, flag)
-        case .stored(let push, let state):
-            record(push, Outcome(state), device, at: now)
-        case .delivered(let push, let fromStorage):
+            notify(device, queued, flag)
+        case .stored(let queued, let state):
+            record(queued.push, Outcome(state), device, at: now)
+        case .delivered(let queued, let fromStorage):
             (fromStorage ? metrics.deliveredFromStorage : metrics.deliveredLive).add(1)
-            if !fromStorage { metrics.deliverySeconds.observe(Int((now - push.acceptedAt).nanoseconds)) }
-            record(push, Outcome(fromStorage ? .deliveredFromStorage : .delivered), device, at: now)
-            finish(push)
-        case .discarded(let push, let cause, let fromStorage):
+            if !fromStorage { metrics.deliverySeconds.observe(Int((now - queued.push.acceptedAt).nanoseconds)) }
+            record(queued.push, Outcome(fromStorage ? .deliveredFromStorage : .delivered), device, at: now)
+            finish(queued.push, device)
+            over.append(queued)
+        case .discarded(let queued, let cause, let fromStorage):
             metrics.discarded(cause)
-            record(push, Outcome(cause, fromStorage: fromStorage), device, at: now)
-            finish(push, cause)
+            record(queued.push, Outcome(cause, fromStorage: fromStorage), device, at: now)
+            finish(queued.push, device, cause)
+            over.append(queued)
         case .revoked(let number):
             if let registration = device.registration(numbered: number) { revoke(registration, at: now) }
         case .closeSession:
@@ -230,39 +250,40 @@ final class Home {
         }
     }
 
-    private func notify(_ device: DeviceState, _ push: Push, _ flag: StorageFlag) {
-        guard let session = device.session, let registration = device.registration(numbered: push.registration) else {
-            return
-        }
-        effects.append(.notify(connection: session.connection, push, flag, registration))
+    private func notify(_ device: DeviceState, _ queued: QueuedPush, _ flag: StorageFlag) {
+        guard let session = device.session,
+            let route = device.registration(numbered: queued.push.registration)?.route
+        else { return }
+        let notification = OutgoingNotification(queued: queued, flag: flag, route: route)
+        effects.append(.notify(connection: session.connection, notification))
     }
 
     /// The push has ended: it is answered if it was not, and the store forgets it if it ever knew it.
-    private func finish(_ push: Push, _ cause: DiscardCause? = nil) {
+    private func finish(_ push: Push, _ device: DeviceState, _ cause: DiscardCause? = nil) {
         metrics.held.add(-1)
         if push.isOnce { return }
-        guard let waiting = unanswered.removeValue(forKey: push.number) else {
+        guard let waiting = device.unanswered.remove(push.number) else {
             return changes.append(.discard(push.number))
         }
         if waiting.isSubmitted { changes.append(.discard(push.number)) }
         // Replaced by one that may yet be lost: 200 would promise what only that one can keep.
-        if cause?.isReplacement == true, let accepting, unanswered[accepting] != nil {
-            unanswered[accepting]?.inherited += [waiting.reply] + waiting.inherited
+        if cause?.isReplacement == true, let accepting, device.unanswered.contains(accepting) {
+            device.unanswered.leave(waiting, to: accepting)
         } else {
-            answer(.accepted, waiting)
+            answer(.accepted, waiting, device)
         }
     }
 
-    private func answer(_ answer: PushAnswer, _ waiting: Unanswered) {
-        if case .accepted = answer { metrics.accepted(waiting.push.type) }
+    private func answer(_ answer: PushAnswer, _ waiting: UnansweredPush, _ device: DeviceState) {
+        if case .accepted = answer { metrics.accepted(waiting.type) }
         self.answer(answer, waiting.reply)
-        for reply in waiting.inherited {
-            if case .accepted = answer { metrics.accepted(waiting.push.type) }
+        for reply in device.unanswered.takeInherited(waiting.number) {
+            if case .accepted = answer { metrics.accepted(waiting.type) }
             self.answer(answer, reply)
         }
     }
 
-    private func answer(_ answer: PushAnswer, _ reply: ReplyAddress) { effects.append(.answer(answer, reply)) }
+    private func answer(_ answer: PushAnswer, _ reply: ReplyAddress) { answers.append((answer, reply)) }
 
     private func gone(_ rejection: Rejection, _ registration: RegistrationState) -> PushAnswer {
         .gone(rejection, since: registration.endedAt)

@@ -57,6 +57,7 @@ final class DeviceState {
     var queue: DeviceQueue
     var registrations: [RegistrationState] = []
     var session: SessionLink?
+    var unanswered = UnansweredPushes()
     var lastSeenAt: Moment?
     private var nonces: [(nonce: [UInt8], at: Moment)] = []
 
@@ -123,9 +124,8 @@ extension DiscardCause {
 
 /// What a home asks its loop to do, in order.
 enum HomeEffect {
-    case answer(PushAnswer, ReplyAddress)
     /// Gives a push to the session of a connection.
-    case notify(connection: UInt64, Push, StorageFlag, RegistrationState)
+    case notify(connection: UInt64, OutgoingNotification)
     case endSession(SessionLink, reason: StaticString)
     case tokenGone(SessionLink, RegistrationState)
 }

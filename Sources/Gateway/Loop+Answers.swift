@@ -71,7 +71,9 @@ extension Loop {
 
     /// Answers, notifications and endings that the home asked for.
     func carryOutEffects() {
-        while !home.effects.isEmpty {
+        while home.hasEffects {
+            if !home.answers.isEmpty { sendAnswers() }
+            if home.effects.isEmpty { continue }
             var effects: [HomeEffect] = []
             swap(&effects, &home.effects)
             effects.takeEach { carryOut($0) }
@@ -79,15 +81,23 @@ extension Loop {
         }
     }
 
+    private func sendAnswers() {
+        var answers: [(answer: PushAnswer, reply: ReplyAddress)] = []
+        swap(&answers, &home.answers)
+        for (answer, reply) in answers {
+            if reply.loop == index {
+                deliver(answer, to: reply)
+            } else {
+                post(.answer(answer, reply), to: reply.loop)
+            }
+        }
+        answers.removeAll(keepingCapacity: true)
+        if home.answers.isEmpty { swap(&answers, &home.answers) }
+    }
+
     private func carryOut(_ effect: consuming HomeEffect) {
         switch effect {
-        case .answer(let verdict, let address):
-            if address.loop == index {
-                deliver(verdict, to: address)
-            } else {
-                post(.answer(verdict, address), to: address.loop)
-            }
-        case .notify(let connection, let push, let flag, let registration): notify(connection, push, flag, registration)
+        case .notify(let connection, let notification): notify(connection, notification)
         case .endSession(let link, let reason): endSession(link, reason: reason)
         case .tokenGone(let link, let registration): tokenGone(link, registration)
         }

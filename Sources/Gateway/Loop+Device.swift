@@ -198,10 +198,10 @@ extension Loop {
     }
 
     /// Takes a push for a session of this loop; it is framed when the session is written.
-    func notify(_ token: UInt64, _ push: Push, _ flag: StorageFlag, _ registration: RegistrationState) {
-        guard case .device(let connection) = connections[token], let route = registration.route else { return }
+    func notify(_ token: UInt64, _ notification: OutgoingNotification) {
+        guard case .device(let connection) = connections[token] else { return }
         if connection.notifications.capacity == 0 { connection.notifications = buffers.borrow() }
-        connection.notify(OutgoingNotification(push: push, flag: flag, route: route), at: now)
+        connection.notify(notification, at: now)
         markDirty(connection)
     }
 

@@ -90,8 +90,8 @@ extension Loop {
             uniqueID: uniqueID,
             receivedAt: now
         )
-        let collapseID = parsed.collapseID.map { Array(request.bytes[$0]) } ?? []
-        let payload = Array(request.bytes[request.body])
+        let collapseID = parsed.collapseID ?? request.body.lowerBound..<request.body.lowerBound
+        let content = PushContent(payload: request.bytes[request.body], collapseID: request.bytes[collapseID])
         connection.http.reclaimBytes(of: request)
         return PushOffer(
             token: token,
@@ -99,8 +99,7 @@ extension Loop {
             request: parsed,
             apnsID: apnsID,
             uniqueID: uniqueID,
-            collapseID: collapseID,
-            payload: payload,
+            content: content,
             reply: ReplyAddress(loop: index, connection: connection.token, place: connection.wait(waiting))
         )
     }

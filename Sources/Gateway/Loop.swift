@@ -62,7 +62,7 @@ final class Loop {
     /// Device connections that have not come to their Connect.
     var openingCount = 0
     private var mail: [LoopMessage] = []
-    private var batches: [UInt64: [Push]] = [:]
+    private var batches: [UInt64: [SubmittedPush]] = [:]
     /// What batches say of devices and registrations, and what is to be said again because it could not be written.
     private var records: [UInt64: [StoreChange]] = [:]
     private var unwritten: [StoreChange] = []

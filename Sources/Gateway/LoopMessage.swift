@@ -18,8 +18,7 @@ struct PushOffer: Sendable {
     let request: PushRequest
     let apnsID: UUIDText
     let uniqueID: UniqueID
-    let collapseID: [UInt8]
-    let payload: [UInt8]
+    let content: PushContent
     let reply: ReplyAddress
 }
 

@@ -27,11 +27,11 @@ package final class Metrics: Sendable {
         case tooMany = "too_many"
     }
 
-    private let requests = cells(Rejection.allCases.count + 1)
-    private let verifications = cells(Verification.allCases.count)
-    private let accepted = cells(PushType.allCases.count + 1)
-    private let discarded = cells(DiscardCause.allCases.count)
-    private let handshakes = cells(Handshake.allCases.count)
+    private let requests = AtomicCells(count: Rejection.allCases.count + 1)
+    private let verifications = AtomicCells(count: Verification.allCases.count)
+    private let accepted = AtomicCells(count: PushType.allCases.count + 1)
+    private let discarded = AtomicCells(count: DiscardCause.allCases.count)
+    private let handshakes = AtomicCells(count: Handshake.allCases.count)
     /// Pushes that a device acknowledged without their having waited.
     package let deliveredLive = AtomicCell()
     /// Pushes that a device acknowledged after they had waited.
@@ -59,27 +59,28 @@ package final class Metrics: Sendable {
 
     /// Counts an answer; nil is 200.
     package func answered(_ rejection: Rejection?) {
-        requests[rejection.map { Self.index($0) + 1 } ?? 0].add(1)
+        requests.add(1, at: rejection.map { Self.index($0) + 1 } ?? 0)
     }
 
     /// Counts a provider token that was checked.
-    package func verified(_ result: Verification) { verifications[Self.index(result)].add(1) }
+    package func verified(_ result: Verification) { verifications.add(1, at: Self.index(result)) }
     /// Counts a push that was answered 200.
-    package func accepted(_ type: PushType?) { accepted[type.map { Self.index($0) + 1 } ?? 0].add(1) }
+    package func accepted(_ type: PushType?) { accepted.add(1, at: type.map { Self.index($0) + 1 } ?? 0) }
     /// Counts a push that will not be delivered.
-    package func discarded(_ cause: DiscardCause) { discarded[Self.index(cause)].add(1) }
+    package func discarded(_ cause: DiscardCause) { discarded.add(1, at: Self.index(cause)) }
     /// Counts how a device's opening ended.
-    package func handshake(_ result: Handshake) { handshakes[Self.index(result)].add(1) }
+    package func handshake(_ result: Handshake) { handshakes.add(1, at: Self.index(result)) }
 
     /// Pushes answered 200.
-    package var acceptedTotal: Int { accepted.reduce(0) { $0 + $1.value } }
+    package var acceptedTotal: Int { accepted.values.reduce(0, +) }
     /// Pushes acknowledged by a device.
     package var deliveredTotal: Int { deliveredLive.value + deliveredFromStorage.value }
 
     /// Status, reason and count of each kind of answer that was given.
     package var answers: [(status: Int, reason: String, count: Int)] {
-        [(200, "", requests[0].value)]
-            + Rejection.allCases.enumerated().map { ($1.status, $1.rawValue, requests[$0 + 1].value) }
+        let counts = requests.values
+        return [(200, "", counts[0])]
+            + zip(Rejection.allCases, counts.dropFirst()).map { ($0.status, $0.rawValue, $1) }
     }
 
     /// By result, for the label of that name.
@@ -90,11 +91,9 @@ package final class Metrics: Sendable {
     package var handshakeCounts: [(String, Int)] { Self.pairs(Handshake.self, handshakes) }
     /// By push type; `none` when the provider did not say.
     package var acceptedCounts: [(String, Int)] {
-        [("none", accepted[0].value)]
-            + PushType.allCases.enumerated().map { ($1.rawValue, accepted[$0 + 1].value) }
+        let counts = accepted.values
+        return [("none", counts[0])] + zip(PushType.allCases, counts.dropFirst()).map { ($0.rawValue, $1) }
     }
-
-    private static func cells(_ count: Int) -> [AtomicCell] { (0..<count).map { _ in AtomicCell() } }
 
     private static func index<Case: CaseIterable & Equatable>(_ value: Case) -> Int {
         var index = 0
@@ -107,9 +106,9 @@ package final class Metrics: Sendable {
 
     private static func pairs<Case: CaseIterable & RawRepresentable<String>>(
         _ type: Case.Type,
-        _ cells: [AtomicCell]
+        _ cells: AtomicCells
     ) -> [(String, Int)] {
-        zip(Case.allCases, cells).map { ($0.rawValue, $1.value) }
+        zip(Case.allCases, cells.values).map { ($0.rawValue, $1) }
     }
 }
 
@@ -117,7 +116,7 @@ package final class Metrics: Sendable {
 package final class Histogram: Sendable {
     /// Upper bounds in the unit of `observe`, rising.
     package let bounds: [Int]
-    private let counts: [AtomicCell]
+    private let counts: AtomicCells
     private let total = AtomicCell()
     /// How many units of `observe` make one of the metric's unit.
     package let divisor: Double
@@ -125,7 +124,7 @@ package final class Histogram: Sendable {
     package init(bounds: [Int], divisor: Double) {
         self.bounds = bounds
         self.divisor = divisor
-        counts = (0...bounds.count).map { _ in AtomicCell() }
+        counts = AtomicCells(count: bounds.count + 1)
     }
 
     /// From 50 microseconds to a minute, observed in nanoseconds, told in seconds.
@@ -141,15 +140,15 @@ package final class Histogram: Sendable {
     package func observe(_ value: Int) {
         var index = 0
         while index < bounds.count, value > bounds[index] { index += 1 }
-        counts[index].add(1)
+        counts.add(1, at: index)
         total.add(value)
     }
 
     /// Cumulative count per bound, then the count of all.
     package var cumulative: [Int] {
         var sum = 0
-        return counts.map {
-            sum += $0.value
+        return counts.values.map {
+            sum += $0
             return sum
         }
     }

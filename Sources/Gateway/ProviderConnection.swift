@@ -12,8 +12,12 @@ final class ProviderConnection {
         let receivedAt: Moment
     }
 
+    /// A request that waits, in parts, so that it can be taken out without a copy; without a request it is free.
     private struct Place {
-        var waiting: Waiting?
+        var request: HTTP2Request?
+        var apnsID: UUIDText
+        var uniqueID: UniqueID
+        var receivedAt: Moment
         /// How often it was taken.
         var uses = 0
     }
@@ -57,31 +61,42 @@ final class ProviderConnection {
 
     /// Keeps a request until its answer comes; the place goes with the push. It also says how often it was used, so
     /// that a late answer does not meet a later request.
-    func wait(_ waiting: consuming Waiting) -> Int {
-        if free.isEmpty {
-            places.append(Place())
-            free.append(places.count - 1)
+    func wait(_ waiting: Waiting) -> Int {
+        var place = Place(
+            request: waiting.request,
+            apnsID: waiting.apnsID,
+            uniqueID: waiting.uniqueID,
+            receivedAt: waiting.receivedAt,
+            uses: 1
+        )
+        guard let index = free.popLast() else {
+            places.append(place)
+            return 1 << Self.placeBits | (places.count - 1)
         }
-        let index = free.removeLast()
-        places[index].waiting = consume waiting
-        places[index].uses += 1
-        return places[index].uses << Self.placeBits | index
+        place.uses = places[index].uses + 1
+        places[index] = place
+        return place.uses << Self.placeBits | index
     }
 
     /// The request that waits in a place, which becomes free; nil if it was answered meanwhile.
     func take(_ place: Int) -> Waiting? {
         let index = place & (1 << Self.placeBits - 1)
         guard index < places.count, places[index].uses == place >> Self.placeBits,
-            let waiting = places[index].waiting.take()
+            let request = places[index].request.take()
         else { return nil }
         free.append(index)
-        return waiting
+        return Waiting(
+            request: request,
+            apnsID: places[index].apnsID,
+            uniqueID: places[index].uniqueID,
+            receivedAt: places[index].receivedAt
+        )
     }
 
     /// Places of requests that came at or before `moment`; all of them without one.
     func places(until moment: Moment? = nil) -> [Int] {
         places.indices.compactMap { index in
-            guard let waiting = places[index].waiting, moment.map({ waiting.receivedAt <= $0 }) ?? true else {
+            guard places[index].request != nil, moment.map({ places[index].receivedAt <= $0 }) ?? true else {
                 return nil
             }
             return places[index].uses << Self.placeBits | index

@@ -20,13 +20,13 @@ struct QueueRoutes {
         return try ListPage(request).response(sorted, key: { pageKey($0.number) }) { push, writer in
             writer.field("id", String(push.number))
             writer.field("apnsID", push.apnsID.description)
-            writer.field("size", push.payload.count)
+            writer.field("size", push.content.payloadCount)
             writer.field("priority", Int(push.priority.rawValue))
             writer.field("expiration", Int(push.expires.seconds))
-            let collapseID = push.collapseID.isEmpty ? nil : String(decoding: push.collapseID, as: UTF8.self)
+            let collapseID = push.content.hasCollapseID ? String(decoding: push.content.collapseID, as: UTF8.self) : nil
             writer.field("collapseID", collapseID)
             writer.field("ageSeconds", (now - push.acceptedAt).fractionalSeconds)
-            if showsPayload { writer.field("payload", base64Encoded(push.payload)) }
+            if showsPayload { writer.field("payload", base64Encoded(Array(push.content.payload))) }
         }
     }
 }

@@ -13,6 +13,10 @@ struct TestRoutes {
         let body = try object(request)
         switch hook {
         case "clock":
+            if let hold = try body.optionalBool("hold") {
+                control.shared.clock.hold(hold)
+                break
+            }
             let text = try body.text("advance")
             guard let interval = Interval(setting: text) else {
                 throw .badRequest("advance is a duration such as 90s or 31d")

@@ -31,7 +31,10 @@ package final class HTTP2Server {
         try HTTP2Setup.submitSettings(session, limits)
     }
 
-    deinit { nghttp2_session_del(session) }
+    deinit {
+        nghttp2_session_del(session)
+        streams.closeAll()
+    }
 
     private var streams: HTTP2Streams {
         _read { yield cell.pointer.pointee }

@@ -17,8 +17,9 @@ struct HTTP2Streams {
     /// Something came that may let a waiting answer go.
     private var windowGrew = false
 
-    /// Retains what nghttp2 borrows as a stream's user data.
-    private var open: [HTTP2Request] = []
+    /// The records of open requests, which nghttp2 borrows as its streams' user data. Each holds its request: so frames
+    /// find their record without counting a reference.
+    private var open: [UnsafeMutablePointer<RequestRecord>] = []
     private var ready: [HTTP2Request] = []
     private var pool: [HTTP2Request] = []
     /// Room for bytes that was given back early, so that the next request finds it in the processor's cache.
@@ -89,11 +90,17 @@ struct HTTP2Streams {
 
     /// Hands out what has not come to its end, for an owner that answers everything because it is about to leave.
     mutating func takeIncomplete(into list: inout [HTTP2Request]) {
-        for request in open where !request.record.isReady {
-            request.record.isReady = true
-            request.record.isTaken = true
-            list.append(request)
+        for record in open where !record.pointee.isReady {
+            record.pointee.isReady = true
+            record.pointee.isTaken = true
+            if let request = record.pointee.request { list.append(request) }
         }
+    }
+
+    /// The session is gone, and with it what it borrowed.
+    mutating func closeAll() {
+        for record in open { record.pointee.request = nil }
+        open = []
     }
 
     /// Whether the request may still be answered; each answer makes up for an abandoned or a refused stream.
@@ -144,17 +151,18 @@ extension HTTP2Streams {
         current = nil
         self.isTrailer = isTrailer
         if isTrailer {
-            current = request(session, stream)?.address
+            current = record(session, stream)
             return 0
         }
         guard open.count < limits.enforcedStreams else { return refuse(session, stream) }
         let request = pool.popLast() ?? HTTP2Request()
         if request.record.bytes.capacity == 0, let room = spare.popLast() { request.record.lend(room) }
         request.record.begin(stream: stream, place: open.count)
-        open.append(request)
+        request.record.request = request
+        open.append(request.address)
         current = request.address
         lastStream = stream
-        return nghttp2_session_set_stream_user_data(session, stream, Unmanaged.passUnretained(request).toOpaque())
+        return nghttp2_session_set_stream_user_data(session, stream, request.address)
     }
 
     private mutating func refuse(_ session: OpaquePointer, _ stream: Int32) -> Int32 {
@@ -191,11 +199,11 @@ extension HTTP2Streams {
     }
 
     mutating func data(_ session: OpaquePointer, _ stream: Int32, _ chunk: UnsafeBufferPointer<UInt8>) -> Int32 {
-        guard let request = request(session, stream) else {
+        guard let record = record(session, stream) else {
             return nghttp2_session_consume(session, stream, chunk.count)
         }
-        let kept = request.record.addBody(chunk, limit: limits.bodyBytes)
-        if request.record.isBodyTooLarge { makeReady(request) }
+        let kept = record.pointee.addBody(chunk, limit: limits.bodyBytes)
+        if record.pointee.isBodyTooLarge { makeReady(record) }
         guard kept < chunk.count else { return 0 }
         return nghttp2_session_consume(session, stream, chunk.count - kept)
     }
@@ -212,50 +220,50 @@ extension HTTP2Streams {
     }
 
     private mutating func endStream(_ session: OpaquePointer, _ stream: Int32) {
-        guard let request = request(session, stream) else { return }
-        request.record.isComplete = true
-        makeReady(request)
+        guard let record = record(session, stream) else { return }
+        record.pointee.isComplete = true
+        makeReady(record)
     }
 
-    private mutating func makeReady(_ request: HTTP2Request) {
-        guard !request.record.isReady else { return }
-        request.record.isReady = true
+    private mutating func makeReady(_ record: UnsafeMutablePointer<RequestRecord>) {
+        guard !record.pointee.isReady, let request = record.pointee.request else { return }
+        record.pointee.isReady = true
         ready.append(request)
     }
 
     /// The peer resets a stream; `close` follows.
     private mutating func peerReset(_ session: OpaquePointer, _ stream: Int32) {
-        guard let request = request(session, stream) else { return }
-        abandon(request)
+        guard let record = record(session, stream) else { return }
+        abandon(record)
     }
 
     mutating func close(_ session: OpaquePointer, _ stream: Int32) {
-        guard let request = request(session, stream) else { return }
+        guard let record = record(session, stream), let request = record.pointee.request.take() else { return }
         // A peer can also make us reset a stream whose push is already on its way (CVE-2025-8671).
-        if request.record.isReady { abandon(request) }
-        open[request.record.place] = open[open.count - 1]
-        open[request.record.place].record.place = request.record.place
+        if record.pointee.isReady { abandon(record) }
+        let place = record.pointee.place
+        open[place] = open[open.count - 1]
+        open[place].pointee.place = place
         open.removeLast()
-        if current == request.address { current = nil }
-        request.record.isClosed = true
-        if request.record.isDeferred { deferred.removeAll { $0 === request } }
-        if !request.record.answer.isEmpty { heldAnswers -= 1 }
-        if request.record.isReleased || !request.record.isReady { recycle(request, session) }
+        if current == record { current = nil }
+        record.pointee.isClosed = true
+        if record.pointee.isDeferred { deferred.removeAll { $0 === request } }
+        if !record.pointee.answer.isEmpty { heldAnswers -= 1 }
+        if record.pointee.isReleased || !record.pointee.isReady { recycle(request, session) }
     }
 
-    private mutating func abandon(_ request: HTTP2Request) {
-        guard !request.record.isSettled, !isLeaving else { return }
-        request.record.isSettled = true
+    private mutating func abandon(_ record: UnsafeMutablePointer<RequestRecord>) {
+        guard !record.pointee.isSettled, !isLeaving else { return }
+        record.pointee.isSettled = true
         abandoned += 1
         if abandoned > limits.abandonedStreams { fail(.tooManyAbandonedStreams) }
     }
 
-    /// The open request of a stream. Frames of one stream mostly come together, so the last one is asked first:
-    /// nghttp2 looks its streams up in a table.
-    func request(_ session: OpaquePointer, _ stream: Int32) -> HTTP2Request? {
-        if let last = open.last, last.record.stream == stream { return last }
-        guard let pointer = nghttp2_session_get_stream_user_data(session, stream) else { return nil }
-        return Unmanaged<HTTP2Request>.fromOpaque(pointer).takeUnretainedValue()
+    /// The record of a stream's open request. Frames of one stream mostly come together, so the last one is asked
+    /// first: nghttp2 looks its streams up in a table.
+    private func record(_ session: OpaquePointer, _ stream: Int32) -> UnsafeMutablePointer<RequestRecord>? {
+        if let last = open.last, last.pointee.stream == stream { return last }
+        return nghttp2_session_get_stream_user_data(session, stream)?.assumingMemoryBound(to: RequestRecord.self)
     }
 }
 

@@ -21,6 +21,8 @@ struct RequestRecord {
     private(set) var fields: InlineArray<16, Field> = .init(repeating: Field())
     private(set) var repeatedFields: UInt64 = 0
 
+    /// The request whose record this is, while its stream is open: so it lives as long as nghttp2 knows it.
+    var request: HTTP2Request?
     /// Where it stands among the open ones, so that it can be taken out at once.
     var place = 0
     /// It was recorded as ready; it is so once.

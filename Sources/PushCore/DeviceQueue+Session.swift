@@ -17,9 +17,9 @@ extension DeviceQueue {
             var entry = flight.entry
             entry.isMarked = false
             if entry.push.isOnce {
-                effects.append(.discarded(entry.push, .expired, fromStorage: false))
+                effects.append(.discarded(entry.queued, .expired, fromStorage: false))
             } else if flight.supersededBy != nil {
-                effects.append(.discarded(entry.push, .collapsed, fromStorage: entry.wasStored))
+                effects.append(.discarded(entry.queued, .collapsed, fromStorage: entry.wasStored))
             } else {
                 putBack(entry)
             }
@@ -72,10 +72,10 @@ extension DeviceQueue {
         guard let index = flights.firstIndex(where: { $0.entry.push.messageID == messageID }) else { return }
         let entry = flights.remove(at: index).entry
         if status == 0 {
-            effects.append(.delivered(entry.push, fromStorage: entry.isMarked || entry.wasStored))
+            effects.append(.delivered(entry.queued, fromStorage: entry.isMarked || entry.wasStored))
             return
         }
-        effects.append(.discarded(entry.push, .refused, fromStorage: entry.wasStored))
+        effects.append(.discarded(entry.queued, .refused, fromStorage: entry.wasStored))
         if status == 2 { effects.append(.revoked(registration: entry.push.registration)) }
     }
 
@@ -119,10 +119,10 @@ extension DeviceQueue {
     private mutating func again(_ index: Int, room: inout Int, into effects: inout [QueueEffect]) {
         let flight = flights[index]
         flights[index].resends += 1
-        let size = flight.entry.push.payload.count + Limits.frameOverhead
+        let size = flight.entry.push.content.payloadCount + Limits.frameOverhead
         guard size <= room else { return }
         room -= size
-        effects.append(.resend(flight.entry.push, flight.flag))
+        effects.append(.resend(flight.entry.queued, flight.flag))
     }
 
     /// Counts the session against a push whose resends are used up. False if it was the last, and the push is gone.
@@ -152,21 +152,21 @@ extension DeviceQueue {
         discardWaiting(.unregistered, lane, into: &effects) { _ in true }
         lanes.remove(at: lane)
         while let index = flights.firstIndex(where: { $0.entry.push.registration == registration }) {
-            let push = flights.remove(at: index).entry.push
-            effects.append(.discarded(push, .unregistered, fromStorage: true))
+            let queued = flights.remove(at: index).entry.queued
+            effects.append(.discarded(queued, .unregistered, fromStorage: true))
         }
     }
 
     /// Takes back a push that could not be made durable, unless it was acknowledged. Returns whether it was there.
-    package mutating func withdraw(_ push: Push) -> Bool {
+    package mutating func withdraw(_ number: UInt64) -> Bool {
         var successor: UInt64?
-        if let index = flights.firstIndex(where: { $0.entry.push === push }) {
+        if let index = flights.firstIndex(where: { $0.entry.push.number == number }) {
             successor = flights.remove(at: index).supersededBy
-        } else if !takeBack(push) {
+        } else if !takeBack(number) {
             return false
         }
         // What it was to replace may be sent again, unless yet another one replaces both.
-        for index in flights.indices where flights[index].supersededBy == push.number {
+        for index in flights.indices where flights[index].supersededBy == number {
             flights[index].supersededBy = successor
         }
         return true
@@ -179,7 +179,7 @@ extension DeviceQueue {
 
     private mutating func discardFlight(at index: Int, _ cause: DiscardCause, into effects: inout [QueueEffect]) {
         let entry = flights.remove(at: index).entry
-        effects.append(.discarded(entry.push, cause, fromStorage: entry.wasStored))
+        effects.append(.discarded(entry.queued, cause, fromStorage: entry.wasStored))
     }
 }
 

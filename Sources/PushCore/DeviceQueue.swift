@@ -1,9 +1,9 @@
 /// What waits for one device and what it has not acknowledged, over all its registrations.
 ///
 /// A value: events and the time go in, effects come out, it does nothing itself. The rules are in docs/architecture.md.
-package struct DeviceQueue: Sendable {
+package struct DeviceQueue {
     /// One sent and not yet acknowledged.
-    struct Flight: Sendable {
+    struct Flight {
         var entry: WaitingPush
         let flag: StorageFlag
         var deadline: Moment
@@ -55,6 +55,16 @@ package struct DeviceQueue: Sendable {
         return held
     }
 
+    /// One that is held; nil when it is not.
+    package func push(numbered number: UInt64) -> Push? {
+        // A push that has waited for its acknowledgement and is asked for is in flight.
+        if let flight = flights.first(where: { $0.entry.push.number == number }) { return flight.entry.push }
+        for lane in lanes {
+            if let entry = lane.entry(numbered: number) { return entry.push }
+        }
+        return nil
+    }
+
     /// The oldest acceptance among what is held.
     package var oldest: Moment? {
         var oldest = flights.lazy.map(\.entry.push.acceptedAt).min()
@@ -72,24 +82,25 @@ package struct DeviceQueue: Sendable {
     // MARK: Taking in
 
     /// Offers a new push, whose number is above all before it. Call `pump` afterwards if there is a session.
-    package mutating func add(_ push: Push, at now: Moment, into effects: inout [QueueEffect]) -> QueueVerdict {
+    package mutating func add(_ queued: QueuedPush, at now: Moment, into effects: inout [QueueEffect]) -> QueueVerdict {
+        let push = queued.push
         guard let lane = lane(of: push.registration) else {
             preconditionFailure("a push came for a registration the queue does not know")
         }
         let mode = lanes[lane].mode
         if mode == .ignored {
-            effects.append(.discarded(push, .disabled, fromStorage: false))
+            effects.append(.discarded(queued, .disabled, fromStorage: false))
             return .discarded
         }
-        if push.isOnce { return addOnce(push, lane, at: now, into: &effects) }
+        if push.isOnce { return addOnce(queued, lane, at: now, into: &effects) }
         if mode.delivers, isFull(lane, for: push, at: now, into: &effects) { return .tooMany }
         collapse(with: push, lane, into: &effects)
         supersede(by: push)
 
-        var entry = WaitingPush(push: push)
+        var entry = WaitingPush(queued)
         if !mayGo(push, mode, at: now) {
             entry.wasStored = true
-            effects.append(.stored(push, mode == .unlisted ? .storedOffline : .storedPower))
+            effects.append(.stored(queued, mode == .unlisted ? .storedOffline : .storedPower))
         }
         append(entry, lane)
         if policy.mode == .apple {
@@ -101,26 +112,27 @@ package struct DeviceQueue: Sendable {
     }
 
     /// Puts back a push that the store kept over a restart. Call in the order of numbers.
-    package mutating func restore(_ push: Push, into effects: inout [QueueEffect]) {
+    package mutating func restore(_ queued: QueuedPush, into effects: inout [QueueEffect]) {
+        let push = queued.push
         guard let lane = lane(of: push.registration) else { return }
         // The older one was in flight when the newer one came, so the store still had it.
         collapse(with: push, lane, into: &effects)
-        append(WaitingPush(push: push, wasStored: true), lane)
+        append(WaitingPush(queued, wasStored: true), lane)
     }
 
     /// Expiration 0 or past: with the next `pump` or never.
     private mutating func addOnce(
-        _ push: Push,
+        _ queued: QueuedPush,
         _ lane: Int,
         at now: Moment,
         into effects: inout [QueueEffect]
     ) -> QueueVerdict {
-        collapse(with: push, lane, into: &effects)
-        guard mayGo(push, lanes[lane].mode, at: now) else {
-            effects.append(.discarded(push, .expired, fromStorage: false))
+        collapse(with: queued.push, lane, into: &effects)
+        guard mayGo(queued.push, lanes[lane].mode, at: now) else {
+            effects.append(.discarded(queued, .expired, fromStorage: false))
             return .discarded
         }
-        append(WaitingPush(push: push), lane)
+        append(WaitingPush(queued), lane)
         return .once
     }
 
@@ -132,7 +144,7 @@ package struct DeviceQueue: Sendable {
         into effects: inout [QueueEffect]
     ) -> Bool {
         guard lanes[lane].count >= policy.backlog else { return false }
-        if !push.collapseID.isEmpty, lanes[lane].contains(where: { $0.push.isReplaced(by: push) }) { return false }
+        if push.content.hasCollapseID, lanes[lane].contains(where: { $0.push.isReplaced(by: push) }) { return false }
         dropExpired(lane, at: now, into: &effects)
         return lanes[lane].count >= policy.backlog
     }
@@ -149,7 +161,7 @@ package struct DeviceQueue: Sendable {
     /// One stored push for all topics of an app, also for a device that is there and asleep.
     private mutating func keepOnly(_ push: Push, ofApp app: Int, into effects: inout [QueueEffect]) {
         for lane in lanes.indices where lanes[lane].app == app {
-            discardWaiting(.queueFull, lane, into: &effects) { $0.wasStored && $0.push !== push }
+            discardWaiting(.queueFull, lane, into: &effects) { $0.wasStored && $0.push.number != push.number }
         }
     }
 
@@ -157,13 +169,13 @@ package struct DeviceQueue: Sendable {
 
     /// The waiting one with the same id goes.
     private mutating func collapse(with push: Push, _ lane: Int, into effects: inout [QueueEffect]) {
-        guard !push.collapseID.isEmpty else { return }
+        guard push.content.hasCollapseID else { return }
         discardWaiting(.collapsed, lane, into: &effects) { $0.push.isReplaced(by: push) }
     }
 
     /// The one in flight with the same id is not recalled but will not be sent again.
     private mutating func supersede(by push: Push) {
-        guard !push.collapseID.isEmpty else { return }
+        guard push.content.hasCollapseID else { return }
         for index in flights.indices where flights[index].supersededBy == nil {
             if flights[index].entry.push.isReplaced(by: push) { flights[index].supersededBy = push.number }
         }
@@ -200,7 +212,7 @@ package struct DeviceQueue: Sendable {
                 discard(lanes[lane].takeHead(rank), .expired, into: &effects)
                 continue
             }
-            let size = push.payload.count + Limits.frameOverhead
+            let size = push.content.payloadCount + Limits.frameOverhead
             guard flights.count < policy.window, size <= room else { return false }
             room -= size
             let entry = lanes[lane].takeHead(rank)
@@ -222,12 +234,11 @@ package struct DeviceQueue: Sendable {
     }
 
     private mutating func send(_ entry: WaitingPush, at now: Moment, into effects: inout [QueueEffect]) {
-        let push = entry.push
-        if push.isOnce { supersede(by: push) }
-        if push.priority == .immediate, isAwake == false { release() }
+        if entry.push.isOnce { supersede(by: entry.push) }
+        if entry.push.priority == .immediate, isAwake == false { release() }
         let flag: StorageFlag = entry.isMarked ? (marked == 0 ? .lastStored : .stored) : .live
         flights.append(Flight(entry: entry, flag: flag, deadline: now + policy.acknowledgementTimeout))
-        effects.append(.send(push, flag))
+        effects.append(.send(entry.queued, flag))
     }
 
     /// The device is disturbed anyway: all of priority 5 that waits may follow.
@@ -278,7 +289,7 @@ package struct DeviceQueue: Sendable {
         left(entry)
         // The queue of a revoked registration is storage as a whole.
         let fromStorage = entry.wasStored || cause == .unregistered
-        effects.append(.discarded(entry.push, cause, fromStorage: fromStorage))
+        effects.append(.discarded(entry.queued, cause, fromStorage: fromStorage))
     }
 
     mutating func discardWaiting(
@@ -295,11 +306,14 @@ package struct DeviceQueue: Sendable {
     }
 
     /// Takes back a waiting push without a word.
-    mutating func takeBack(_ push: Push) -> Bool {
-        guard let lane = lane(of: push.registration) else { return false }
-        let taken = lanes[lane].take { $0.push === push }
-        for entry in taken { left(entry) }
-        return !taken.isEmpty
+    mutating func takeBack(_ number: UInt64) -> Bool {
+        for lane in lanes.indices {
+            let taken = lanes[lane].take { $0.push.number == number }
+            guard !taken.isEmpty else { continue }
+            for entry in taken { left(entry) }
+            return true
+        }
+        return false
     }
 
     /// Marks what waits for a topic that was just enabled.
@@ -308,9 +322,9 @@ package struct DeviceQueue: Sendable {
     /// What waits for a topic that no session takes any more is stored from now on.
     mutating func park(_ lane: Int, as state: DeliveryState, into effects: inout [QueueEffect]) {
         var unmarked = 0
-        lanes[lane].park { push, wasMarked, wasStored in
-            if wasMarked { unmarked += 1 }
-            if !wasStored, !push.isOnce { effects.append(.stored(push, state)) }
+        lanes[lane].park { entry in
+            if entry.isMarked { unmarked += 1 }
+            if !entry.wasStored, !entry.push.isOnce { effects.append(.stored(entry.queued, state)) }
         }
         marked -= unmarked
     }
@@ -319,7 +333,7 @@ package struct DeviceQueue: Sendable {
 extension Push {
     /// Whether `newer` has its collapse id, for the same registration.
     func isReplaced(by newer: Push) -> Bool {
-        number != newer.number && registration == newer.registration && collapseID == newer.collapseID
+        number != newer.number && registration == newer.registration && content.collapseID == newer.content.collapseID
     }
 
     /// Not to be sent any more. What is for once is judged by whether it goes at once.

@@ -52,11 +52,13 @@ package enum Limits {
     package static let readsPerTurn = 8
     /// Requests in a turn from which on a loop counts as loaded: such a turn takes a third of a millisecond or more.
     package static let gatherAbove = 24
-    /// Turns that what devices are told waits under load. With 200 devices and 1000 requests in flight (bench-provider)
+    /// Turns that what devices are told waits under load. With 200 devices and 1000 requests in flight (scripts/bench)
     /// five bring a third fewer writes than one, and no answer comes later for it: the loop has less to do.
     package static let gatherTurns = 5
     /// Empty lists of notifications a loop keeps for the sessions of its next turns; what is above it is freed.
     package static let spareBuffers = 256
+    /// Objects of ended pushes a loop keeps for later ones: as many as a few connections have streams.
+    package static let sparePushes = 4096
     /// How long a loop sleeps at most, so that a clock that is set strands nothing.
     package static let sleepMilliseconds: Int64 = 1000
     /// How often a loop looks for what has expired in its queues; until then it only takes memory.
@@ -71,8 +73,8 @@ package enum Limits {
     package static let revokedMemory = Interval.days(365)
     /// Revoked tokens remembered, over all loops; past it the oldest is forgotten.
     package static let revokedCount = 1_000_000
-    /// Verdicts on device certificates remembered per loop: parsing one costs more than the signature. Past it all are
-    /// forgotten at once.
+    /// Device certificates that were accepted remembered per loop, about 120 bytes each: parsing and verifying one costs
+    /// more than the signature. Past it all are forgotten at once.
     package static let rememberedVerdicts = 100_000
     /// Days a device's certificate is good: long enough for a device in a drawer, short enough that a lost one ends.
     package static let deviceCertificateDays = 730

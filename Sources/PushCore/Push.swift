@@ -1,6 +1,8 @@
-/// One notification that was accepted: every field already valid. Immutable, so loops and the store share it freely.
-package final class Push: Sendable {
-    /// Rises with acceptance over the whole instance; the store's key and the base of the id on the device wire.
+/// One notification that was accepted: every field already valid. A value with one allocation, that of its content, so
+/// that a push which is delivered at once costs no more than that.
+package struct Push: Sendable {
+    /// Rises with acceptance over the whole instance; the store's key and the base of the id on the device wire. No two
+    /// pushes have the same.
     package let number: UInt64
     /// The number of the registration it is for.
     package let registration: UInt64
@@ -14,12 +16,10 @@ package final class Push: Sendable {
     package let type: PushType?
     /// When it must no longer be sent. At or before `acceptedAt` it is tried once and never stored.
     package let expires: Moment
-    /// As the provider sent it; empty when there is none. At most 64 bytes.
-    package let collapseID: [UInt8]
     /// When its home took it.
     package let acceptedAt: Moment
-    /// The request's body, byte for byte.
-    package let payload: [UInt8]
+    /// Its payload and its collapse id.
+    package fileprivate(set) var content: PushContent
 
     package init(
         number: UInt64,
@@ -29,9 +29,8 @@ package final class Push: Sendable {
         priority: Priority,
         type: PushType?,
         expires: Moment,
-        collapseID: [UInt8],
         acceptedAt: Moment,
-        payload: [UInt8]
+        content: PushContent
     ) {
         self.number = number
         self.registration = registration
@@ -40,11 +39,55 @@ package final class Push: Sendable {
         self.priority = priority
         self.type = type
         self.expires = expires
-        self.collapseID = collapseID
         self.acceptedAt = acceptedAt
-        self.payload = payload
+        self.content = content
     }
 
     /// Sent at most once and never stored: its expiration was 0 or already past when it came.
     package var isOnce: Bool { expires <= acceptedAt }
+}
+
+/// What a push says: its payload and, in the same memory, its collapse id.
+package struct PushContent: Sendable {
+    /// The payload, byte for byte as the provider sent it, then the collapse id.
+    package let bytes: [UInt8]
+    /// Bytes of the payload.
+    package let payloadCount: Int
+
+    /// The collapse id has at most 64 bytes; none means that there is none.
+    package init(payload: ArraySlice<UInt8>, collapseID: ArraySlice<UInt8> = []) {
+        bytes = collapseID.isEmpty ? Array(payload) : Array(payload) + collapseID
+        payloadCount = payload.count
+    }
+
+    /// The same without a copy, for what has no collapse id.
+    package init(payload: [UInt8]) {
+        bytes = payload
+        payloadCount = payload.count
+    }
+
+    /// The payload alone.
+    package var payload: ArraySlice<UInt8> { bytes[..<payloadCount] }
+    /// As the provider sent it; empty when there is none.
+    package var collapseID: ArraySlice<UInt8> { bytes[payloadCount...] }
+    /// Whether it may take another's place.
+    package var hasCollapseID: Bool { bytes.count > payloadCount }
+}
+
+/// A push in the hands of its home: one object from its acceptance to its end, so that queue, effects and connection
+/// pass a reference on. It is used again for a later push once nobody holds it any more.
+package final class QueuedPush {
+    /// The push.
+    package private(set) var push: Push
+
+    package init(_ push: Push) { self.push = push }
+
+    /// Its number.
+    package var number: UInt64 { push.number }
+
+    /// The push is over: gives back the memory of its content. For the only holder.
+    package func clear() { push.content = PushContent(payload: []) }
+
+    /// Becomes another push, after `clear`.
+    package func become(_ push: Push) { self.push = push }
 }

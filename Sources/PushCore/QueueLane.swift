@@ -1,5 +1,5 @@
 /// One topic of a device: how its session treats it, and what waits for it.
-struct QueueLane: Sendable {
+struct QueueLane {
     let registration: UInt64
     /// Equal for all topics of one app: what `queue.mode = apple` keeps one push for.
     let app: Int
@@ -16,6 +16,13 @@ struct QueueLane: Sendable {
 
     /// The oldest of a rank.
     func head(_ rank: Int) -> WaitingPush? { lists[rank].first }
+
+    func entry(numbered number: UInt64) -> WaitingPush? {
+        for rank in 0..<3 {
+            if let entry = lists[rank].first(where: { $0.push.number == number }) { return entry }
+        }
+        return nil
+    }
 
     func contains(where matches: (WaitingPush) -> Bool) -> Bool {
         for rank in 0..<3 where lists[rank].contains(where: matches) { return true }
@@ -72,28 +79,37 @@ struct QueueLane: Sendable {
     }
 
     /// No session takes the topic any more: marks go, and what had not waited for a session does so now.
-    mutating func park(_ each: (_ push: Push, _ wasMarked: Bool, _ wasStored: Bool) -> Void) {
+    mutating func park(_ each: (WaitingPush) -> Void) {
         for rank in 0..<3 {
             for index in lists[rank].indices {
                 let entry = lists[rank][index]
                 if entry.wasStored, !entry.isMarked { continue }
                 lists[rank][index].isMarked = false
                 lists[rank][index].wasStored = true
-                each(entry.push, entry.isMarked, entry.wasStored)
+                each(entry)
             }
         }
     }
 }
 
 /// One waiting push.
-struct WaitingPush: Sendable {
-    let push: Push
+struct WaitingPush {
+    let queued: QueuedPush
     /// It waited without a session that would take it: its end is told as "from storage".
     var wasStored = false
     /// It waited when a Filter enabled its topic: it carries a storage flag.
     var isMarked = false
     /// Sessions on which it used up its resends.
     var exhaustedSessions: UInt8 = 0
+
+    init(_ queued: QueuedPush, wasStored: Bool = false) {
+        self.queued = queued
+        self.wasStored = wasStored
+    }
+
+    var push: Push {
+        _read { yield queued.push }
+    }
 }
 
 extension Priority {

@@ -48,16 +48,16 @@ package enum StorageFlag: UInt8, Sendable {
 }
 
 /// What the owner of a queue must do, in order.
-package enum QueueEffect: Sendable {
+package enum QueueEffect {
     /// Frame the push and write it.
-    case send(Push, StorageFlag)
+    case send(QueuedPush, StorageFlag)
     /// The same, once more, because no acknowledgement came.
-    case resend(Push, StorageFlag)
+    case resend(QueuedPush, StorageFlag)
     /// It waits for a session, or for the device to wake: for the delivery log.
-    case stored(Push, DeliveryState)
+    case stored(QueuedPush, DeliveryState)
     /// The device acknowledged it.
-    case delivered(Push, fromStorage: Bool)
-    case discarded(Push, DiscardCause, fromStorage: Bool)
+    case delivered(QueuedPush, fromStorage: Bool)
+    case discarded(QueuedPush, DiscardCause, fromStorage: Bool)
     /// The device says that the registration's app is gone.
     case revoked(registration: UInt64)
     /// The device does not acknowledge: end its session.

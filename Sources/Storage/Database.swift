@@ -147,11 +147,11 @@ final class Statement {
     /// Binds bytes without a copy, for as long as `body` takes: for payloads.
     func bind(
         _ index: Int32,
-        borrowing bytes: [UInt8],
+        borrowing bytes: ArraySlice<UInt8>,
         _ body: () throws(StoreError) -> Void
     ) throws(StoreError) {
         guard !bytes.isEmpty else {
-            try bind(index, bytes)
+            try bind(index, [UInt8]())
             return try body()
         }
         try bytes.withUnsafeBufferPointer { (buffer) throws(StoreError) in

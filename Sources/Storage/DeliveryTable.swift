@@ -128,8 +128,8 @@ final class DeliveryTable {
         try insert.bind(12, Int64(push.priority.rawValue))
         try insert.bind(13, push.expires.nanoseconds)
         try insert.bind(14, push.acceptedAt.nanoseconds)
-        try insert.bind(15, Int64(push.payload.count))
-        try insert.bind(16, push.collapseID)
+        try insert.bind(15, Int64(push.content.payloadCount))
+        try insert.bind(16, Array(push.content.collapseID))
         try insert.bind(17, changes)
         database.lastInserted = 0
         try insert.run()

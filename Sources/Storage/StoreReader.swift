@@ -14,6 +14,7 @@ struct StoreReader {
             guard type != nil || row.number(3) == 0, let apnsID = UUIDText(row.bytes(6).span),
                 let uniqueID = UniqueID(row.bytes(7).span)
             else { return false }
+            let (payload, collapseID) = (row.bytes(9), row.bytes(8))
             body(
                 Push(
                     number: row.unsigned(0),
@@ -23,9 +24,10 @@ struct StoreReader {
                     priority: priority,
                     type: type,
                     expires: Moment(nanoseconds: row.number(4)),
-                    collapseID: row.bytes(8),
                     acceptedAt: Moment(nanoseconds: row.number(5)),
-                    payload: row.bytes(9)
+                    content: collapseID.isEmpty
+                        ? PushContent(payload: payload)
+                        : PushContent(payload: payload[...], collapseID: collapseID[...])
                 )
             )
             return true

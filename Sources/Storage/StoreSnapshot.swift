@@ -44,12 +44,12 @@ struct PushSieve {
     /// Takes the next push; they come by number, ascending.
     mutating func add(_ push: Push) {
         // An expired one still replaces: what it replaced must not come back either.
-        if !push.collapseID.isEmpty { replaceOlder(push) }
+        if push.content.hasCollapseID { replaceOlder(push) }
         if push.expires > now { kept.append(push) } else { stale.append(push.number) }
     }
 
     private mutating func replaceOlder(_ push: Push) {
-        let slot = Slot(registration: push.registration, collapseID: push.collapseID)
+        let slot = Slot(registration: push.registration, collapseID: Array(push.content.collapseID))
         if let index = newest[slot], let older = kept[index] {
             stale.append(older.number)
             kept[index] = nil

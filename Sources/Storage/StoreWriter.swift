@@ -63,8 +63,8 @@ final class StoreWriter {
         try row.bind(6, push.acceptedAt.nanoseconds)
         try row.bind(7, push.apnsID.bytes)
         try row.bind(8, push.uniqueID.bytes)
-        try row.bind(9, push.collapseID)
-        try row.bind(10, borrowing: push.payload) { () throws(StoreError) in try row.run() }
+        try row.bind(9, Array(push.content.collapseID))
+        try row.bind(10, borrowing: push.content.payload) { () throws(StoreError) in try row.run() }
     }
 
     private func delete(_ statement: Statement, _ number: UInt64) throws(StoreError) {

@@ -1,7 +1,7 @@
 import COpenSSL
 
-/// The answer to "may this certificate open a device session?". It never changes, so it is kept by the digest of
-/// the certificate; only the dates are compared anew with each Connect.
+/// The answer to "may this certificate open a device session?". It never changes, so what matters of it is kept by the digest
+/// of the certificate; only the dates are compared anew with each Connect.
 package struct DeviceCertificateVerdict: Sendable {
     /// Why, or why not.
     package enum Result: Sendable {
@@ -18,7 +18,7 @@ package struct DeviceCertificateVerdict: Sendable {
     /// Why, or why not.
     package let result: Result
     /// The device's key; only when accepted.
-    package let publicKey: PublicKey?
+    package let key: DeviceKey?
     /// SHA-256 of the key as SubjectPublicKeyInfo, which names the device; empty unless accepted.
     package let spkiDigest: [UInt8]
     /// First second of the certificate's validity, in Unix time.
@@ -44,9 +44,10 @@ package func verifyDeviceCertificate(
     guard certificate.publicKey.kind.isFitForDevice(minimumRSABits: minimumRSABits) else {
         return DeviceCertificateVerdict(refused: .weakKey)
     }
+    guard let key = DeviceKey(of: certificate) else { return DeviceCertificateVerdict(refused: .malformed) }
     return DeviceCertificateVerdict(
         result: .accepted,
-        publicKey: certificate.publicKey,
+        key: key,
         spkiDigest: Digest.sha256(certificate.x509.spki.span),
         notBefore: certificate.notBefore,
         notAfter: certificate.notAfter
@@ -55,7 +56,7 @@ package func verifyDeviceCertificate(
 
 extension DeviceCertificateVerdict {
     fileprivate init(refused result: Result) {
-        self.init(result: result, publicKey: nil, spkiDigest: [], notBefore: 0, notAfter: 0)
+        self.init(result: result, key: nil, spkiDigest: [], notBefore: 0, notAfter: 0)
     }
 }
 

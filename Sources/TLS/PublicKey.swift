@@ -31,6 +31,13 @@ package final class PublicKey: Sendable {
         self.init(owning: try decodeDER(spki.span, free: { EVP_PKEY_free($0) }) { d2i_PUBKEY(nil, $0, $1) })
     }
 
+    /// Reads an RSAPublicKey in DER.
+    convenience init(rsa der: Span<UInt8>) throws(TLSError) {
+        self.init(
+            owning: try decodeDER(der, free: { EVP_PKEY_free($0) }) { d2i_PublicKey(EVP_PKEY_RSA, nil, $0, $1) }
+        )
+    }
+
     deinit { EVP_PKEY_free(raw) }
 
     /// The key as SubjectPublicKeyInfo in DER.

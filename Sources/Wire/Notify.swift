@@ -102,7 +102,7 @@ extension Notify {
             case ItemID.baseToken: baseToken = body.bytes(item)
             case ExtendedItem.topicName: topicName = try body.text(item)
             case ExtendedItem.uniqueID: uniqueID = try body.uniqueID(item)
-            case ExtendedItem.collapseID: collapseID = body.bytes(item)
+            case ExtendedItem.collapseID: collapseID = item.value.isEmpty ? nil : body.bytes(item)
             case ExtendedItem.pushType: pushType = try body.text(item)
             default: break
             }
@@ -116,14 +116,13 @@ extension Notify {
     package func encode(into output: inout [UInt8]) {
         let route = NotifyRoute(token: token, topicHash: topicHash, baseToken: baseToken, topicName: topicName)
         let content = NotifyContent(
-            payload: payload,
+            PushContent(payload: payload[...], collapseID: collapseID?[...] ?? []),
             messageID: messageID,
             expiry: expiry,
             timestamp: timestamp,
             storageFlags: storageFlags,
             priority: priority,
             uniqueID: uniqueID,
-            collapseID: collapseID,
             pushType: pushType
         )
         output.appendNotify(content, route, isExtended: true)

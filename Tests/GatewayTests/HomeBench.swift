@@ -78,8 +78,7 @@ struct HomeBench {
             request: try SampleRequest(headers).parsed(suffix: topic.suffix),
             apnsID: UUIDText(UniqueID(high: 1, low: 2)),
             uniqueID: UniqueID(high: 3, low: 4),
-            collapseID: Array(collapseID.utf8),
-            payload: Array("{}".utf8),
+            content: PushContent(payload: Array("{}".utf8)[...], collapseID: Array(collapseID.utf8)[...]),
             reply: ReplyAddress(loop: 0, connection: 7, place: places)
         )
         home.offer(offer, at: now)
@@ -125,12 +124,16 @@ struct HomeBench {
 
     // MARK: What was asked for
 
+    /// Answers first: no order binds them to the rest.
     func effects() -> [String] {
         defer { home.effects = [] }
-        return home.effects.map(\.words)
+        return answers() + home.effects.map(\.words)
     }
 
-    func answers() -> [String] { effects().filter { $0.hasPrefix("answer") } }
+    func answers() -> [String] {
+        defer { home.answers = [] }
+        return home.answers.map { "answer \($0.reply.place) \($0.answer.words)" }
+    }
 
     func changes() -> [String] { home.takeChanges().changes.map(\.words) }
 
@@ -140,16 +143,22 @@ struct HomeBench {
     }
 }
 
+extension PushAnswer {
+    /// As a test reads it: `429 TooManyRequests`.
+    fileprivate var words: String {
+        switch self {
+        case .accepted: "200"
+        case .refused(let rejection): "\(rejection.status) \(rejection.rawValue)"
+        case .gone(let rejection, let since): "\(rejection.status) \(rejection.rawValue) \(since.seconds)"
+        }
+    }
+}
+
 extension HomeEffect {
-    /// As a test reads it: `answer 1 429 TooManyRequests`, `notify 3 over 1`.
+    /// As a test reads it: `notify 3 over 1`.
     var words: String {
         switch self {
-        case .answer(.accepted, let reply): "answer \(reply.place) 200"
-        case .answer(.refused(let rejection), let reply):
-            "answer \(reply.place) \(rejection.status) \(rejection.rawValue)"
-        case .answer(.gone(let rejection, let since), let reply):
-            "answer \(reply.place) \(rejection.status) \(rejection.rawValue) \(since.seconds)"
-        case .notify(let connection, let push, _, _): "notify \(push.number) over \(connection)"
+        case .notify(let connection, let notification): "notify \(notification.queued.number) over \(connection)"
         case .endSession(let link, let reason): "end \(link.connection): \(reason)"
         case .tokenGone(let link, let registration): "gone \(registration.record.number) over \(link.connection)"
         }

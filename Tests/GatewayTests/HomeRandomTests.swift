@@ -25,7 +25,8 @@ import Testing
 private struct HomeRun {
     /// What one turn asked of the store. Discards go later, never before what was asked with them.
     struct Batch {
-        let appends: [Push]
+        let appends: [SubmittedPush]
+        let pushes: [Push]
         let discards: [UInt64]
     }
 
@@ -101,7 +102,7 @@ private struct HomeRun {
     private mutating func commit() {
         guard !batches.isEmpty else { return }
         let batch = batches.removeFirst()
-        for push in batch.appends { stored[push.number] = push }
+        for push in batch.pushes { stored[push.number] = push }
         lazy += batch.discards
         bench.home.committed(batch.appends, nil, at: bench.now)
     }
@@ -117,11 +118,11 @@ private struct HomeRun {
             if !ended.insert(event.number).inserted { complaints.append("\(event.number) ended twice") }
         }
         bench.home.events = []
+        for (answer, reply) in bench.home.answers { heard(answer, at: reply.place) }
+        bench.home.answers = []
         for effect in bench.home.effects {
             switch effect {
-            case .answer(let answer, let reply): heard(answer, at: reply.place)
-            case .notify(_, let push, _, _):
-                inFlight.insert(push.number)
+            case .notify(_, let notification): inFlight.insert(notification.queued.number)
             case .endSession, .tokenGone: break
             }
         }
@@ -144,7 +145,8 @@ private struct HomeRun {
         if appends.isEmpty, batches.isEmpty {
             lazy += discards
         } else if !changes.isEmpty {
-            batches.append(Batch(appends: appends, discards: discards))
+            let pushes = changes.compactMap { if case .append(let push) = $0 { push } else { nil } }
+            batches.append(Batch(appends: appends, pushes: pushes, discards: discards))
         }
         for number in promised.keys where !isSafe(number) { complaints.append("\(number) was promised and is lost") }
     }
@@ -174,7 +176,9 @@ private struct HomeRun {
             if let push = stored[number] { bench.home.restore(push, for: bench.registration) }
         }
         for event in bench.home.events {
-            let newer = stored.keys.filter { $0 > event.number && stored[$0]?.collapseID == event.push?.collapseID }
+            let newer = stored.keys.filter {
+                $0 > event.number && stored[$0]?.content.collapseID == event.push?.content.collapseID
+            }
             successors[event.number] = newer.min()
         }
     }

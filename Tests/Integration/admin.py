@@ -127,6 +127,9 @@ class Admin:
             if sample == f"carillon_{name}" and wanted <= has
         )
 
+    def hold_clock(self, hold: bool) -> None:
+        self.post("/v1/test/clock", {"hold": hold})
+
     def hold_store(self, hold: bool) -> None:
         self.post("/v1/test/store", {"hold": hold})
 

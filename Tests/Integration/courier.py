@@ -241,7 +241,7 @@ class Courier:
     def pump(self, seconds: float) -> None:
         """One read of at most `seconds`."""
         try:
-            if not self.socket.pending() and not select.select([self.socket], [], [], seconds)[0]:
+            if not self.socket.pending() and not self._is_readable(seconds):
                 return
             self.socket.settimeout(max(seconds, 0.001))
             data = self.socket.recv(65536)
@@ -255,6 +255,12 @@ class Courier:
         self.closed |= not data
         self._received += data
         self._parse()
+
+    def _is_readable(self, seconds: float) -> bool:
+        # Not select(), which knows descriptors up to 1023 only: a thousand devices need more.
+        poller = select.poll()
+        poller.register(self.socket, select.POLLIN)
+        return bool(poller.poll(seconds * 1000))
 
     def _parse(self) -> None:
         while len(self._received) >= 5:

@@ -77,6 +77,10 @@ class Instance:
         self._temporary = tempfile.TemporaryDirectory(prefix="carillon-")
         self.directory = pathlib.Path(self._temporary.name) / "instance"
         self.facts: dict = {}
+        #: What the gateway is started through, such as valgrind.
+        self.launcher: list[str] = []
+        #: Variables of the gateway's environment, beside ours.
+        self.variables: dict[str, str] = {}
 
     def __enter__(self) -> "Instance":
         self.make()
@@ -95,24 +99,28 @@ class Instance:
     # Life
 
     def make(self) -> None:
-        """`carillon init` with every port left to the system."""
+        """`carillon init`."""
         arguments = ["init", "--directory", str(self.directory), "--environment", self.environment, "--json"]
         for door in ("provider", "channels", "device", "admin"):
-            arguments += [f"--{door}-port", "0"]
+            arguments += [f"--{door}-port", str(self.first_port(door))]
         done = command(*arguments)
         assert done.returncode == 0, f"init failed ({done.returncode}): {done.stderr}"
         self.facts = json.loads(done.stdout)
 
+    def first_port(self, door: str) -> int:
+        """What the settings say of a door's port: 0 leaves it to the system, at each start anew."""
+        return 0
+
     def start(self) -> None:
         """`carillon serve`, up to its ready line."""
-        arguments = [binary(), "serve", "--config", self.facts["config"], "--json"]
+        arguments = [*self.launcher, binary(), "serve", "--config", self.facts["config"], "--json"]
         if self.hooks:
             arguments.append("--test-hooks")
         for name, value in (self.settings | self.ports).items():
             arguments += ["--set", f"{name}={value}"]
         self.process = subprocess.Popen(
             arguments,
-            env=clean_environment(),
+            env=clean_environment() | self.variables,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

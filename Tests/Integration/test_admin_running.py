@@ -101,6 +101,7 @@ def test_a_forced_answer_comes_as_often_as_asked(sandbox):
 
 HOOKS = [
     ("/v1/test/clock", {"advance": "1s"}),
+    ("/v1/test/clock", {"hold": False}),
     ("/v1/test/store", {"hold": False}),
     ("/v1/test/answer", {"status": 500, "reason": "InternalServerError", "times": 1}),
 ]
@@ -117,6 +118,7 @@ def test_without_the_flag_there_are_no_test_hooks(fresh):
 @pytest.mark.parametrize("path, body", [
     ("/v1/test/clock", {"advance": "soon"}),
     ("/v1/test/clock", {}),
+    ("/v1/test/clock", {"hold": "yes"}),
     ("/v1/test/store", {"hold": "yes"}),
     ("/v1/test/store", {"fail": -1}),
     ("/v1/test/answer", {"status": "many"}),

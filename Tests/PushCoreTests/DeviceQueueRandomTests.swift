@@ -88,7 +88,7 @@ private struct RandomRun {
         )
         bench.room = random.once(in: 4) ? 6_000 : Limits.unsentBytes
         var effects: [QueueEffect] = []
-        witness.offered(push, bench.queue.add(push, at: bench.now, into: &effects))
+        witness.offered(push, bench.queue.add(QueuedPush(push), at: bench.now, into: &effects))
         witness.see(effects, at: bench.now)
         bench.pump()
     }

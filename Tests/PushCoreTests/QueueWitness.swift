@@ -56,17 +56,19 @@ struct QueueWitness {
     mutating func see(_ effects: [QueueEffect], at now: Moment) {
         for effect in effects {
             switch effect {
-            case .send(let push, _): sent(push, at: now)
-            case .resend(let push, _): resent(push, at: now)
-            case .stored(let push, _):
-                if state(push) == .over { complaints.append("\(push.number) is stored after its end") }
-            case .delivered(let push, _):
-                if !isInFlight(push) { complaints.append("\(push.number) is delivered but was not in flight") }
-                states[push.number] = .over
-            case .discarded(let push, let cause, _):
-                if state(push) == .over { complaints.append("\(push.number) ends twice") }
-                if cause == .expired, push.expires > now { complaints.append("\(push.number) has not expired") }
-                states[push.number] = .over
+            case .send(let queued, _): sent(queued.push, at: now)
+            case .resend(let queued, _): resent(queued.push, at: now)
+            case .stored(let queued, _):
+                if state(queued.push) == .over { complaints.append("\(queued.number) is stored after its end") }
+            case .delivered(let queued, _):
+                if !isInFlight(queued.push) { complaints.append("\(queued.number) is delivered but was not in flight") }
+                states[queued.number] = .over
+            case .discarded(let queued, let cause, _):
+                if state(queued.push) == .over { complaints.append("\(queued.number) ends twice") }
+                if cause == .expired, queued.push.expires > now {
+                    complaints.append("\(queued.number) has not expired")
+                }
+                states[queued.number] = .over
             case .revoked: break
             case .closeSession: sessionEnded()
             }
@@ -76,7 +78,9 @@ struct QueueWitness {
     /// After a pump nothing that may go waits, unless window or room is used up.
     mutating func pumped(at now: Moment, room: Int) {
         guard let next = firstSendable(at: now), flights.count < policy.window else { return }
-        if next.payload.count + Limits.frameOverhead <= room { complaints.append("\(next.number) was left behind") }
+        if next.content.payloadCount + Limits.frameOverhead <= room {
+            complaints.append("\(next.number) was left behind")
+        }
         if next.isOnce { complaints.append("\(next.number) waits although it was for once") }
     }
 
@@ -85,7 +89,7 @@ struct QueueWitness {
         if push.isOnce ? push.acceptedAt != now : push.expires <= now {
             complaints.append("\(push.number) is sent too late")
         }
-        if let newer = newest[key(push)], newer > push.number, !push.collapseID.isEmpty {
+        if let newer = newest[key(push)], newer > push.number, !push.content.collapseID.isEmpty {
             complaints.append("\(push.number) is sent after \(newer) replaced it")
         }
         if firstSendable(at: now)?.number != push.number { complaints.append("\(push.number) is sent out of turn") }
@@ -104,7 +108,7 @@ struct QueueWitness {
         if resends >= 3 || push.isOnce { complaints.append("\(push.number) is sent again too often") }
         if push.expires <= now { complaints.append("\(push.number) is sent again too late") }
         if modes[push.registration]?.delivers != true { complaints.append("\(push.number): its topic is not enabled") }
-        if !push.collapseID.isEmpty, newest[key(push)] != push.number {
+        if !push.content.collapseID.isEmpty, newest[key(push)] != push.number {
             complaints.append("\(push.number) is sent again though it was replaced")
         }
     }
@@ -129,10 +133,10 @@ struct QueueWitness {
     }
 
     private mutating func noteNewest(_ push: Push) {
-        if !push.collapseID.isEmpty { newest[key(push)] = push.number }
+        if !push.content.collapseID.isEmpty { newest[key(push)] = push.number }
     }
 
-    private func key(_ push: Push) -> [UInt8] { Array("\(push.registration):".utf8) + push.collapseID }
+    private func key(_ push: Push) -> [UInt8] { Array("\(push.registration):".utf8) + push.content.collapseID }
 
     private func state(_ push: Push) -> State { states[push.number] ?? .over }
 

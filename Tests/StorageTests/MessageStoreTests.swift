@@ -25,7 +25,7 @@ import Testing
             #expect(back.apnsID == push.apnsID && back.uniqueID == push.uniqueID)
             #expect(back.priority == push.priority && back.type == push.type)
             #expect(back.expires == push.expires && back.acceptedAt == push.acceptedAt)
-            #expect(back.collapseID == push.collapseID && back.payload == push.payload)
+            #expect(back.content.bytes == push.content.bytes && back.content.payload == push.content.payload)
         }
     }
 
@@ -40,13 +40,12 @@ import Testing
                 priority: .powerFirst,
                 type: nil,
                 expires: .distantFuture,
-                collapseID: [],
                 acceptedAt: Sample.now,
-                payload: []
+                content: PushContent(payload: [])
             )
             try held.store.commit([.append(push)])
             let back = try #require(try held.reloaded().pushes.first)
-            #expect(back.type == nil && back.payload.isEmpty && back.collapseID.isEmpty)
+            #expect(back.type == nil && back.content.bytes.isEmpty)
             #expect(back.expires == .distantFuture && back.priority == .powerFirst)
         }
     }

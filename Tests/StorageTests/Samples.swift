@@ -22,9 +22,11 @@ enum Sample {
             priority: .immediate,
             type: .alert,
             expires: expires ?? acceptedAt + .days(1),
-            collapseID: Array(collapseID.utf8),
             acceptedAt: acceptedAt,
-            payload: payload ?? Array(#"{"aps":{"alert":"\#(number)"}}"#.utf8)
+            content: PushContent(
+                payload: (payload ?? Array(#"{"aps":{"alert":"\#(number)"}}"#.utf8))[...],
+                collapseID: Array(collapseID.utf8)[...]
+            )
         )
     }
 

@@ -43,7 +43,7 @@ package struct QueueBench {
 
     @discardableResult
     package mutating func add(_ push: Push) -> QueueVerdict {
-        let verdict = queue.add(push, at: now, into: &effects)
+        let verdict = queue.add(QueuedPush(push), at: now, into: &effects)
         pump()
         return verdict
     }
@@ -93,9 +93,9 @@ package struct QueueBench {
     }
 
     /// Whether the push was there to be taken back.
-    package mutating func withdraw(_ push: Push) -> Bool { queue.withdraw(push) }
+    package mutating func withdraw(_ push: Push) -> Bool { queue.withdraw(push.number) }
 
-    package mutating func restore(_ push: Push) { queue.restore(push, into: &effects) }
+    package mutating func restore(_ push: Push) { queue.restore(QueuedPush(push), into: &effects) }
 
     package mutating func pump() { queue.pump(at: now, room: &room, into: &effects) }
 }

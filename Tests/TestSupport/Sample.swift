@@ -22,9 +22,8 @@ package enum Sample {
             priority: priority,
             type: .alert,
             expires: expires ?? acceptedAt + .days(1),
-            collapseID: Array(collapseID.utf8),
             acceptedAt: acceptedAt,
-            payload: payload
+            content: PushContent(payload: payload[...], collapseID: Array(collapseID.utf8)[...])
         )
     }
 

@@ -68,7 +68,7 @@ import Testing
             switch item {
             case 0: notify.topicName = "com.example.app"
             case 1: notify.uniqueID = UniqueID(high: 1, low: 2)
-            case 2: notify.collapseID = []
+            case 2: notify.collapseID = Array("c".utf8)
             default: notify.pushType = "alert"
             }
             var decoder = ServerFrameDecoder(frameLimit: 4096)

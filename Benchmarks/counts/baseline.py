@@ -1,0 +1,47 @@
+"""What was counted when somebody last looked and found it right."""
+
+import json
+from pathlib import Path
+
+FILE = Path(__file__).resolve().parents[1] / "baseline.json"
+
+
+def load() -> dict[str, dict]:
+    return json.loads(FILE.read_text())
+
+
+def accept(counted: dict[str, float]) -> None:
+    """Makes what was counted the new baseline; what was not counted stays as it is."""
+    entries = load()
+    for name, value in counted.items():
+        entries[name]["value"] = rounded(value)
+    FILE.write_text(json.dumps(entries, indent=2) + "\n")
+
+
+def rounded(value: float) -> float:
+    """Four digits: more would be noise in a file that people compare."""
+    return float(f"{value:.4g}") if value < 1000 else int(float(f"{value:.4g}"))
+
+
+def verdict(entry: dict, value: float) -> str:
+    """"same", "worse" or "better": all counts are better when they are smaller."""
+    change = value - entry["value"]
+    if abs(change) <= entry["tolerance"] * entry["value"]:
+        return "same"
+    return "worse" if change > 0 else "better"
+
+
+def compare(counted: dict[str, float]) -> list[str]:
+    """Prints a line for each count and returns the names of those that are worse."""
+    entries, worse = load(), []
+    for name, value in counted.items():
+        entry = entries[name]
+        found = verdict(entry, value)
+        change = 100 * (value / entry["value"] - 1)
+        print(
+            f"{name:22} {value:12,.2f} {entry['unit']:16} was {entry['value']:>12,} "
+            f"{change:+6.1f} % (bound {100 * entry['tolerance']:.0f} %) {'' if found == 'same' else found.upper()}"
+        )
+        if found == "worse":
+            worse.append(name)
+    return worse

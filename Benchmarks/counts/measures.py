@@ -1,0 +1,155 @@
+"""What is counted, each on a gateway of its own."""
+
+import resource
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import lockstep
+from callgrind import Callgrind
+from harness import Courier, Identity, Sandbox
+from lockstep import Freezer, Lockstep, Shape
+from systemcalls import system_calls
+
+#: One loop, and nothing written that a push does not need.
+SETTINGS = {"threads": "1", "log.deliveries": "off", "log.level": "warning"}
+LOADED, SINGLE = Shape(connections=10, requests=20), Shape(connections=1, requests=1)
+SESSIONS = 1000
+
+
+@dataclass(frozen=True)
+class Load:
+    """One kind of push. A count is the difference between 3 * `batches` and `batches`, so that what the counting itself
+    costs falls out."""
+
+    name: str
+    what: str
+    make: Callable[[Sandbox, Shape], Lockstep]
+    shape: Shape
+    batches: int
+
+    def per_push(self, total: float) -> float:
+        return total / (2 * self.batches * self.shape.size)
+
+
+LOADS = [
+    Load("live", "push to a live device, 200 pushes a turn", lockstep.live, LOADED, 5),
+    Load("single", "push to a live device, one in flight", lockstep.live, SINGLE, 200),
+    Load("stored", "push to an absent device, 200 a turn", lockstep.away, LOADED, 8),
+    Load("refused", "push to an unknown token, 200 a turn", lockstep.unknown, LOADED, 5),
+]
+
+
+@contextmanager
+def loaded(load: Load, launcher: list[str] = ()) -> Iterator[tuple[Lockstep, int]]:
+    """A gateway with its load, warm, and its process."""
+    gateway = Sandbox(SETTINGS)
+    gateway.launcher = list(launcher)
+    with gateway:
+        lockstep = load.make(gateway, load.shape)
+        # With the clock going: what is delivered has also left the pauses behind that follow a device's first steps.
+        lockstep.run(2)
+        gateway.admin.hold_clock(True)
+        # The rest of what happens only once: tables grow, the store looks after its file.
+        time.sleep(1)
+        lockstep.run(max(3, 40 // load.shape.size))
+        try:
+            yield lockstep, gateway.process.pid
+        finally:
+            gateway.admin.hold_clock(False)
+            lockstep.close()
+
+
+def instructions_and_allocations(load: Load, folder: Path) -> dict[str, float]:
+    """Per push, over all threads."""
+    callgrind = Callgrind(folder)
+    with loaded(load, callgrind.launcher) as (lockstep, pid):
+        callgrind.start(pid)
+        lockstep.run(load.batches)
+        few = callgrind.profile(pid, lambda: lockstep.run(load.batches))
+        many = callgrind.profile(pid, lambda: lockstep.run(3 * load.batches))
+    spent = many - few
+    return {
+        f"{load.name}.instructions": load.per_push(spent.instructions),
+        f"{load.name}.allocations": load.per_push(spent.allocations.total()),
+    }
+
+
+def calls(load: Load, folder: Path) -> dict[str, float]:
+    """System calls per push, over all threads."""
+    with loaded(load) as (lockstep, pid):
+        few = system_calls(pid, folder / "few", lambda: lockstep.run(load.batches))
+        many = system_calls(pid, folder / "many", lambda: lockstep.run(3 * load.batches))
+    return {f"{load.name}.systemCalls": load.per_push(many.total() - few.total())}
+
+
+def connect_instructions(folder: Path) -> dict[str, float]:
+    """Of a device that comes with a certificate the gateway knows, and goes."""
+    callgrind = Callgrind(folder)
+    gateway = Sandbox(SETTINGS)
+    gateway.launcher = callgrind.launcher
+    with gateway:
+        identity, freezer = gateway.enrol(), Freezer(gateway.process.pid)
+
+        def connect(count: int) -> None:
+            for _ in range(count):
+                with gateway.courier(identity) as courier:
+                    courier.connect()
+            with freezer:
+                pass
+
+        connect(10)
+        callgrind.start(gateway.process.pid)
+        connect(5)
+        few = callgrind.profile(gateway.process.pid, lambda: connect(10))
+        many = callgrind.profile(gateway.process.pid, lambda: connect(40))
+    return {"connect.instructions": (many - few).instructions / 30}
+
+
+def session_bytes(detach: str) -> float:
+    """How much more memory the gateway has in use for each connected device that says nothing."""
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    gateway = Sandbox(SETTINGS | {"device.tls.detach": detach, "limits.connectionsPerAddress": "0"})
+    # What is freed goes back to the system at once: otherwise what handshakes leave behind is counted by chance.
+    gateway.variables = {"MALLOC_CONF": "narenas:1,dirty_decay_ms:0,muzzy_decay_ms:0"}
+    with gateway:
+        couriers: list[Courier] = []
+
+        def memory_after(count: int) -> int:
+            couriers.extend(connect(gateway, gateway.enrol()) for _ in range(count))
+            return settled(gateway.process.pid)
+
+        before = memory_after(SESSIONS // 2)
+        after = memory_after(SESSIONS)
+        for courier in couriers:
+            courier.close()
+    return (after - before) / SESSIONS
+
+
+def connect(gateway: Sandbox, identity: Identity) -> Courier:
+    courier = gateway.courier(identity)
+    courier.connect()
+    return courier
+
+
+def settled(pid: int) -> int:
+    """Bytes of its own that a process has in use, once they have stopped growing."""
+    found = memory(pid)
+    while True:
+        time.sleep(0.5)
+        again = memory(pid)
+        if again <= found:
+            return again
+        found = again
+
+
+def memory(pid: int) -> int:
+    """Without the pages of files, which come and go as code is run."""
+    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+        if line.startswith("RssAnon:"):
+            return int(line.split()[1]) * 1024
+    raise AssertionError("no RssAnon: the process is gone")

@@ -1,0 +1,57 @@
+import PushCore
+
+/// A push that was accepted and not yet answered.
+struct UnansweredPush {
+    let number: UInt64
+    let type: PushType?
+    let reply: ReplyAddress
+    /// Whether the store has been asked to keep it.
+    var isSubmitted = false
+}
+
+/// The unanswered pushes of one device, oldest first: few, and mostly the oldest is the next to be answered.
+struct UnansweredPushes {
+    private var list: [UnansweredPush] = []
+    /// By number, the answers due to pushes whose place it took before they were durable: they are safe when it is.
+    private var inherited: [UInt64: [ReplyAddress]] = [:]
+
+    var isEmpty: Bool { list.isEmpty }
+
+    mutating func add(_ push: UnansweredPush) { list.append(push) }
+
+    func contains(_ number: UInt64) -> Bool { place(of: number) != nil }
+
+    /// Takes one out; nil when it is not there.
+    mutating func remove(_ number: UInt64) -> UnansweredPush? { place(of: number).map { list.remove(at: $0) } }
+
+    /// Takes all out, and what they inherited.
+    mutating func removeAll() -> [UnansweredPush] {
+        defer { list = [] }
+        return list
+    }
+
+    /// Notes that the store has been asked to keep one. False when it is not there.
+    mutating func submit(_ number: UInt64) -> Bool {
+        guard let place = place(of: number) else { return false }
+        list[place].isSubmitted = true
+        return true
+    }
+
+    /// Lets the push `heir` answer for `push`, too, and for what that has inherited.
+    mutating func leave(_ push: UnansweredPush, to heir: UInt64) {
+        inherited[heir, default: []] += [push.reply] + takeInherited(push.number)
+    }
+
+    /// The answers that a push has inherited, once.
+    mutating func takeInherited(_ number: UInt64) -> [ReplyAddress] {
+        inherited.isEmpty ? [] : inherited.removeValue(forKey: number) ?? []
+    }
+
+    private func place(of number: UInt64) -> Int? { list.firstIndex { $0.number == number } }
+}
+
+/// A push that the store has been asked to keep, until it says whether it did.
+struct SubmittedPush {
+    let number: UInt64
+    let device: DeviceState
+}
