@@ -146,20 +146,21 @@ private func isScheme(_ value: UnsafeBufferPointer<UInt8>) -> Bool {
         }
 }
 
-/// Whether a byte is below `limit`, at most 0x80, or DEL. Eight bytes at a time: a borrow from a byte that is too small
-/// can make its neighbour look so, too, which changes nothing.
+/// Whether a byte is below `limit`, at most 0x80, or DEL. Eight bytes at a time, without a way out before the end: the
+/// usual answer is no. A borrow from a byte that is too small can make its neighbour look so, too, which changes nothing.
 @inline(__always)
 private func hasControl(_ bytes: UnsafeBufferPointer<UInt8>, below limit: UInt8) -> Bool {
     let ones: UInt64 = 0x0101_0101_0101_0101
     let raw = UnsafeRawBufferPointer(bytes)
+    var found: UInt64 = 0
     var place = 0
     while place + 8 <= raw.count {
         let word = raw.loadUnaligned(fromByteOffset: place, as: UInt64.self)
         let marked = word ^ (ones &* 0x7f)
-        let small = (word &- ones &* UInt64(limit)) & ~word | (marked &- ones) & ~marked
-        if small & (ones &* 0x80) != 0 { return true }
+        found |= (word &- ones &* UInt64(limit)) & ~word | (marked &- ones) & ~marked
         place += 8
     }
+    if found & (ones &* 0x80) != 0 { return true }
     while place < raw.count {
         if raw[place] < limit || raw[place] == 0x7f { return true }
         place += 1
