@@ -268,6 +268,8 @@ extension [UInt8] {
 
     /// Appends all of a span.
     mutating func append(contentsOf bytes: Span<UInt8>) {
+        // Appending nothing to an empty array writes to the one empty array that all threads share.
+        guard !bytes.isEmpty else { return }
         append(addingCapacity: bytes.count) { output in
             for index in bytes.indices { output.append(bytes[index]) }
         }
