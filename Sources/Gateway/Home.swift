@@ -106,6 +106,11 @@ final class Home {
         if !push.isOnce {
             device.unanswered.add(UnansweredPush(number: push.number, type: push.type, reply: reply))
         }
+        if let session = device.session, device.queue.sendAtOnce(queued, at: now, room: &session.room) {
+            record(push, Outcome(.received), device, at: now)
+            notify(device, queued, .live)
+            return makeDurable(push, device, mayWait: true, at: now)
+        }
         let verdict = device.queue.add(queued, at: now, into: &queueEffects)
         if verdict == .tooMany {
             _ = device.unanswered.remove(push.number)

@@ -28,22 +28,30 @@ extension Loop {
         // What comes after our goodbye is dropped.
         if connection.stream.isEnding { return true }
         markDirty(connection)
-        if count == 0 { return true }
-        do throws(HTTP2Error) {
-            let plain = buffers.transport.plaintext
-            try connection.http.receive(plain.span.extracting(0..<count))
-        } catch {
-            shared.log.debug("provider broke HTTP/2", LogField("peer", connection.peer), LogField("error", error))
-            flush(connection)
-            leave(connection.stream, connection.token)
-            return false
+        var start = 0
+        while start < count {
+            let end = min(start + Limits.requestPiece, count)
+            do throws(HTTP2Error) {
+                let plain = buffers.transport.plaintext
+                try connection.http.receive(plain.span.extracting(start..<end))
+            } catch {
+                shared.log.debug("provider broke HTTP/2", LogField("peer", connection.peer), LogField("error", error))
+                flush(connection)
+                leave(connection.stream, connection.token)
+                return false
+            }
+            handleRequests(connection)
+            start = end
         }
+        return true
+    }
+
+    private func handleRequests(_ connection: ProviderConnection) {
         connection.http.takeRequests(into: &requests)
         turnRequests += requests.count
         for request in requests { handle(request, connection) }
         requests.removeAll(keepingCapacity: true)
         if !connection.refused.isEmpty { answerRefused(connection) }
-        return true
     }
 
     // MARK: One request

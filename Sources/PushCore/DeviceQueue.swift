@@ -183,6 +183,21 @@ package struct DeviceQueue {
 
     // MARK: Sending
 
+    /// Sends a new push at once, with the flag of live ones, if nothing waits that it would have to stand behind, and
+    /// nothing else is to be said about it. False if it must be offered with `add`. Most pushes for devices that are
+    /// there go this way, which spares them the lists of what waits.
+    package mutating func sendAtOnce(_ queued: QueuedPush, at now: Moment, room: inout Int) -> Bool {
+        guard waitingCount == 0, let lane = lane(of: queued.push.registration) else { return false }
+        guard !queued.push.isOnce, !queued.push.content.hasCollapseID, policy.backlog > 0,
+            mayGo(queued.push, lanes[lane].mode, at: now)
+        else { return false }
+        let size = queued.push.content.payloadCount + Limits.frameOverhead
+        guard flights.count < policy.window, size <= room else { return false }
+        room -= size
+        takeOff(WaitingPush(queued), .live, at: now)
+        return true
+    }
+
     /// Sends what may be sent now: priority first, then age, while the window and `room` bytes allow.
     package mutating func pump(at now: Moment, room: inout Int, into effects: inout [QueueEffect]) {
         guard hasSession, waitingCount > 0 else { return }
@@ -237,8 +252,12 @@ package struct DeviceQueue {
         if entry.push.isOnce { supersede(by: entry.push) }
         if entry.push.priority == .immediate, isAwake == false { release() }
         let flag: StorageFlag = entry.isMarked ? (marked == 0 ? .lastStored : .stored) : .live
-        flights.append(Flight(entry: entry, flag: flag, deadline: now + policy.acknowledgementTimeout))
+        takeOff(entry, flag, at: now)
         effects.append(.send(entry.queued, flag))
+    }
+
+    private mutating func takeOff(_ entry: WaitingPush, _ flag: StorageFlag, at now: Moment) {
+        flights.append(Flight(entry: entry, flag: flag, deadline: now + policy.acknowledgementTimeout))
     }
 
     /// The device is disturbed anyway: all of priority 5 that waits may follow.

@@ -87,6 +87,16 @@ private struct RandomRun {
             at: bench.now
         )
         bench.room = random.once(in: 4) ? 6_000 : Limits.unsentBytes
+        // Whether it is tried at once or not makes no difference to what is right.
+        if random.once(in: 2) {
+            let queued = QueuedPush(push)
+            var room = bench.room
+            if bench.queue.sendAtOnce(queued, at: bench.now, room: &room) {
+                bench.room = room
+                witness.offered(push, .accepted)
+                return witness.see([.send(queued, .live)], at: bench.now)
+            }
+        }
         var effects: [QueueEffect] = []
         witness.offered(push, bench.queue.add(QueuedPush(push), at: bench.now, into: &effects))
         witness.see(effects, at: bench.now)

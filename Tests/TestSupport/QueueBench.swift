@@ -43,7 +43,12 @@ package struct QueueBench {
 
     @discardableResult
     package mutating func add(_ push: Push) -> QueueVerdict {
-        let verdict = queue.add(QueuedPush(push), at: now, into: &effects)
+        let queued = QueuedPush(push)
+        if queue.sendAtOnce(queued, at: now, room: &room) {
+            effects.append(.send(queued, .live))
+            return .accepted
+        }
+        let verdict = queue.add(queued, at: now, into: &effects)
         pump()
         return verdict
     }
