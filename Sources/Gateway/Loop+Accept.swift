@@ -142,10 +142,23 @@ extension Loop {
             }
         }
         guard event.isReadable, connections[event.token] != nil else { return }
+        if connection.isOpening { handshakes.add(event.token) } else { read(connection) }
+    }
+
+    private func read(_ connection: Connection) {
         switch connection {
         case .provider(let provider): read(provider)
         case .device(let device): read(device)
         }
+    }
+
+    /// Takes some steps of handshakes, once a turn has served everyone else.
+    func goOnWithHandshakes() {
+        guard !handshakes.isEmpty else { return }
+        for token in handshakes.take() {
+            if let connection = connections[token] { read(connection) }
+        }
+        if !handshakes.isEmpty { shared.metrics.delayedHandshakes.add(1) }
     }
 
     /// Waits for the socket to take more, and reads nothing meanwhile: who does not read is not read.

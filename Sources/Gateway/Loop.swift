@@ -61,6 +61,7 @@ final class Loop {
     var pausedListeners: Set<Int> = []
     /// Device connections that have not come to their Connect.
     var openingCount = 0
+    var handshakes = HandshakeQueue()
     private var mail: [LoopMessage] = []
     private var batches: [UInt64: [SubmittedPush]] = [:]
     /// What batches say of devices and registrations, and what is to be said again because it could not be written.
@@ -121,6 +122,7 @@ final class Loop {
         }
         expire()
         finish()
+        goOnWithHandshakes()
         let spent = shared.clock.now() - now
         if spent.nanoseconds > Int64(shared.metrics.longestTurnNanoseconds.value) {
             shared.metrics.longestTurnNanoseconds.set(Int(spent.nanoseconds))
@@ -133,6 +135,8 @@ final class Loop {
         if let delayed = home.nextDelayed { next = min(next, delayed) }
         // What came up while the last turn was being written must not wait for an event.
         if gathering.isWaiting || !dirty.isEmpty || !dirtyDevices.isEmpty || home.hasWork { return 0 }
+        // So must handshakes, and the devices that the last ones proved and that live on other loops.
+        if !handshakes.isEmpty || outbox.contains(where: { !$0.isEmpty }) { return 0 }
         let wait = (next - shared.clock.now()).nanoseconds
         return Int32(min(max((wait + 999_999) / 1_000_000, 0), Limits.sleepMilliseconds))
     }
