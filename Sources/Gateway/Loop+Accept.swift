@@ -119,11 +119,11 @@ extension Loop {
         pausedListeners.removeAll()
     }
 
-    /// Connections this loop may hold: its share of the setting, or of what the open-file limit allows.
-    private var connectionLimit: Int {
-        let all = shared.config.limitsConnections
+    /// Connections one of so many loops may hold: its share of the setting, or of what the open-file limit allows.
+    static func connectionLimit(_ config: Config, loops: Int) -> Int {
+        let all = config.limitsConnections
         let limit = all > 0 ? all : max(64, Machine.openFileLimit().soft - 256)
-        return max(1, limit / shared.mailboxes.count)
+        return max(1, limit / loops)
     }
 
     // MARK: Events
@@ -159,6 +159,8 @@ extension Loop {
             if let connection = connections[token] { read(connection) }
         }
         if !handshakes.isEmpty { shared.metrics.delayedHandshakes.add(1) }
+        // The turn has written before: a device that got in need not wait for the next.
+        flushAnswers()
     }
 
     /// Waits for the socket to take more, and reads nothing meanwhile: who does not read is not read.

@@ -35,6 +35,7 @@ final class Loop {
     let buffers = LoopBuffers()
     let home: Home
     var connections = ConnectionTable()
+    let connectionLimit: Int
     var catalog: Catalog
     var contexts: TLSContexts
     var verifier: ProviderTokenVerifier
@@ -88,6 +89,7 @@ final class Loop {
         now = shared.clock.now()
         nextSweep = now + Limits.sweepInterval
         random = RandomIDs()
+        connectionLimit = Self.connectionLimit(config, loops: shared.mailboxes.count)
         outbox = Array(repeating: [], count: shared.mailboxes.count)
         poller = try Poller()
         listeners = start.listeners
