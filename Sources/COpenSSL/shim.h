@@ -19,6 +19,8 @@
 
 static const uint64_t shim_SSL_OP_NO_TICKET = SSL_OP_NO_TICKET;
 static const uint64_t shim_SSL_OP_NO_RENEGOTIATION = SSL_OP_NO_RENEGOTIATION;
+static const uint64_t shim_SSL_OP_CIPHER_SERVER_PREFERENCE = SSL_OP_CIPHER_SERVER_PREFERENCE;
+static const uint64_t shim_SSL_OP_PRIORITIZE_CHACHA = SSL_OP_PRIORITIZE_CHACHA;
 static const unsigned long shim_XN_FLAG_RFC2253 = XN_FLAG_RFC2253;
 
 static inline void shim_BIO_set_retry_read(BIO *bio) { BIO_set_retry_read(bio); }

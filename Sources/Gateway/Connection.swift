@@ -13,6 +13,14 @@ enum Connection {
         }
     }
 
+    /// Whether what comes next is a step of the TLS handshake, or the Connect with its signature: costly things.
+    var isOpening: Bool {
+        switch self {
+        case .provider(let connection): !connection.stream.isEstablished
+        case .device(let connection): if case .opening = connection.phase { true } else { false }
+        }
+    }
+
     var stream: SecureStream {
         switch self {
         case .provider(let connection): connection.stream

@@ -119,11 +119,11 @@ extension Loop {
         pausedListeners.removeAll()
     }
 
-    /// Connections this loop may hold: its share of the setting, or of what the open-file limit allows.
-    private var connectionLimit: Int {
-        let all = shared.config.limitsConnections
+    /// Connections one of so many loops may hold: its share of the setting, or of what the open-file limit allows.
+    static func connectionLimit(_ config: Config, loops: Int) -> Int {
+        let all = config.limitsConnections
         let limit = all > 0 ? all : max(64, Machine.openFileLimit().soft - 256)
-        return max(1, limit / shared.mailboxes.count)
+        return max(1, limit / loops)
     }
 
     // MARK: Events
@@ -142,10 +142,25 @@ extension Loop {
             }
         }
         guard event.isReadable, connections[event.token] != nil else { return }
+        if connection.isOpening { handshakes.add(event.token) } else { read(connection) }
+    }
+
+    private func read(_ connection: Connection) {
         switch connection {
         case .provider(let provider): read(provider)
         case .device(let device): read(device)
         }
+    }
+
+    /// Takes some steps of handshakes, once a turn has served everyone else.
+    func goOnWithHandshakes() {
+        guard !handshakes.isEmpty else { return }
+        for token in handshakes.take() {
+            if let connection = connections[token] { read(connection) }
+        }
+        if !handshakes.isEmpty { shared.metrics.delayedHandshakes.add(1) }
+        // The turn has written before: a device that got in need not wait for the next.
+        flushAnswers()
     }
 
     /// Waits for the socket to take more, and reads nothing meanwhile: who does not read is not read.

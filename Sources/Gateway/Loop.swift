@@ -35,6 +35,7 @@ final class Loop {
     let buffers = LoopBuffers()
     let home: Home
     var connections = ConnectionTable()
+    let connectionLimit: Int
     var catalog: Catalog
     var contexts: TLSContexts
     var verifier: ProviderTokenVerifier
@@ -61,6 +62,7 @@ final class Loop {
     var pausedListeners: Set<Int> = []
     /// Device connections that have not come to their Connect.
     var openingCount = 0
+    var handshakes = HandshakeQueue()
     private var mail: [LoopMessage] = []
     private var batches: [UInt64: [SubmittedPush]] = [:]
     /// What batches say of devices and registrations, and what is to be said again because it could not be written.
@@ -87,6 +89,7 @@ final class Loop {
         now = shared.clock.now()
         nextSweep = now + Limits.sweepInterval
         random = RandomIDs()
+        connectionLimit = Self.connectionLimit(config, loops: shared.mailboxes.count)
         outbox = Array(repeating: [], count: shared.mailboxes.count)
         poller = try Poller()
         listeners = start.listeners
@@ -121,6 +124,7 @@ final class Loop {
         }
         expire()
         finish()
+        goOnWithHandshakes()
         let spent = shared.clock.now() - now
         if spent.nanoseconds > Int64(shared.metrics.longestTurnNanoseconds.value) {
             shared.metrics.longestTurnNanoseconds.set(Int(spent.nanoseconds))
@@ -133,6 +137,8 @@ final class Loop {
         if let delayed = home.nextDelayed { next = min(next, delayed) }
         // What came up while the last turn was being written must not wait for an event.
         if gathering.isWaiting || !dirty.isEmpty || !dirtyDevices.isEmpty || home.hasWork { return 0 }
+        // So must handshakes, and the devices that the last ones proved and that live on other loops.
+        if !handshakes.isEmpty || outbox.contains(where: { !$0.isEmpty }) { return 0 }
         let wait = (next - shared.clock.now()).nanoseconds
         return Int32(min(max((wait + 999_999) / 1_000_000, 0), Limits.sleepMilliseconds))
     }

@@ -13,6 +13,7 @@ package enum MetricName: String, CaseIterable, Sendable {
     case deliverySeconds = "carillon_delivery_seconds"
     case deviceSessions = "carillon_device_sessions"
     case deviceHandshakes = "carillon_device_handshakes_total"
+    case handshakesDelayed = "carillon_handshakes_delayed_total"
     case deviceRedeliveries = "carillon_device_redeliveries_total"
     case registrations = "carillon_registrations"
     case connectionsRefused = "carillon_connections_refused_total"
@@ -40,8 +41,8 @@ package enum MetricName: String, CaseIterable, Sendable {
     package var kind: Kind {
         switch self {
         case .providerRequests, .providerTokenVerifications, .notificationsAccepted, .notificationsDelivered,
-            .notificationsDiscarded, .deviceHandshakes, .deviceRedeliveries, .storeFailures, .processSeconds,
-            .connectionsRefused:
+            .notificationsDiscarded, .deviceHandshakes, .handshakesDelayed, .deviceRedeliveries, .storeFailures,
+            .processSeconds, .connectionsRefused:
             .counter
         case .providerRequestSeconds, .deliverySeconds, .storeCommitSeconds, .storeBatchSize: .histogram
         case .providerConnections, .notificationsStored, .notificationsStoredOldest, .queueLimit, .deviceSessions,
@@ -67,6 +68,7 @@ package enum MetricName: String, CaseIterable, Sendable {
         case .deliverySeconds: "From acceptance to acknowledgement, pushes to live sessions only."
         case .deviceSessions: "Devices connected and authenticated."
         case .deviceHandshakes: "Device connections by how far they came."
+        case .handshakesDelayed: "Turns of an event loop that left handshakes for the next, so that pushes go first."
         case .deviceRedeliveries: "Pushes sent again on a session because no acknowledgement came."
         case .registrations: "Active registrations."
         case .connectionsRefused: "Connections closed at once because a limit was reached."

@@ -48,6 +48,8 @@ package final class Metrics: Sendable {
     package let redeliveries = AtomicCell()
     /// Connections closed at once because a bound was reached.
     package let refusedConnections = AtomicCell()
+    /// Turns that left handshakes for the next.
+    package let delayedHandshakes = AtomicCell()
     /// The longest turn of any loop since the last sweep.
     package let longestTurnNanoseconds = AtomicCell()
     /// From a request to its answer.

@@ -27,6 +27,7 @@ struct MetricsPage {
         family(.notificationsDiscarded, "cause", metrics.discardCounts)
         histogram(.deliverySeconds, metrics.deliverySeconds)
         family(.deviceHandshakes, "result", metrics.handshakeCounts)
+        single(.handshakesDelayed, metrics.delayedHandshakes.value)
         single(.deviceRedeliveries, metrics.redeliveries.value)
         single(.connectionsRefused, metrics.refusedConnections.value)
     }

@@ -46,6 +46,9 @@ package enum Limits {
     package static let heldAnswers = 8
     /// Bytes of a device's commands that may wait for the store or a pause; past it its socket is not read.
     package static let waitingCommands = 64 * 1024
+    /// Steps of handshakes that a loop takes in a turn, a third of a millisecond each; the others wait for the next turn,
+    /// so that pushes keep flowing while a thousand devices come back.
+    package static let handshakesPerTurn = 4
     /// Connections that a loop takes from one listener in a turn: the open ones wait meanwhile.
     package static let acceptsPerTurn = 64
     /// Reads of one connection in a turn, 64 KiB each, so that one sender does not keep the others waiting.
