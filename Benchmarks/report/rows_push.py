@@ -36,7 +36,7 @@ class ProviderSide(Row):
     unit = f"{MICROSECONDS} per request"
     method = (
         "POST of 1 KB with a provider token, to tokens that the gateway does not know: full authentication and header"
-        " work, then 400. nghttpd answers the same requests with 200 from empty files."
+        " work, then 400. nghttpd answers the same requests with 200 from empty files, which costs it less than a 404."
     )
     count = 300_000
 
