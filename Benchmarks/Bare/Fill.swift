@@ -84,9 +84,8 @@ struct Fill {
             priority: .immediate,
             type: .alert,
             expires: now + .days(29),
-            collapseID: [],
             acceptedAt: now,
-            payload: payload
+            content: PushContent(payload: payload)
         )
     }
 }

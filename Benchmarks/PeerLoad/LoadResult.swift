@@ -13,7 +13,8 @@ struct LoadResult {
 
     /// The names and units of `carillon bench`, so that one reader takes both.
     func members(_ name: String, _ load: LoadOptions) -> [(String, JSONValue)] {
-        [
+        let isServerKnown = !load.servers.isEmpty
+        return [
             ("load", .string(name)),
             ("count", .integer(Int64(load.count))),
             ("seconds", .number(seconds)),
@@ -22,8 +23,8 @@ struct LoadResult {
             ("missing", .integer(Int64(load.count - delivered))),
             ("repeated", .integer(Int64(repeated))),
             ("latency", .object(latencies)),
-            ("serverCPUSeconds", .number(serverSeconds)),
-            ("serverCPUPerRequest", .number(microsecondsEach(serverSeconds))),
+            ("serverCPUSeconds", isServerKnown ? .number(serverSeconds) : .null),
+            ("serverCPUPerRequest", isServerKnown ? .number(microsecondsEach(serverSeconds)) : .null),
             ("clientCPUSeconds", .number(clientSeconds)),
             ("isLimit", .bool(isLimit(load))),
             ("loop", .string(load.rate == nil ? "closed" : "open")),
