@@ -201,7 +201,8 @@ class Allocations(Row):
             pushes(bench, gateway, count)
             gateway.stop()
             statistics = "".join(gateway.standard_error)
-        return requests(json.loads(statistics[statistics.index('{"jemalloc"') :].split("\n\0")[0]))
+        # Other lines of the log may stand before and behind.
+        return requests(json.JSONDecoder().raw_decode(statistics[statistics.index('{"jemalloc"') :])[0])
 
 
 def requests(statistics: dict) -> int:
