@@ -84,7 +84,7 @@ let package = Package(
         .testTarget(name: "ReactorTests", dependencies: ["Reactor"], swiftSettings: checked),
         .testTarget(name: "TLSRecordTests", dependencies: ["TLSRecord"], swiftSettings: checked),
         .testTarget(name: "TLSTests", dependencies: ["COpenSSL", "TLS"], swiftSettings: checked),
-        .testTarget(name: "HTTP2Tests", dependencies: ["HTTP2"], swiftSettings: checked),
+        .testTarget(name: "HTTP2Tests", dependencies: ["CNGHTTP2", "HTTP2"], swiftSettings: checked),
         .testTarget(name: "AdminTests", dependencies: ["Admin", "Client", "Reactor"], swiftSettings: checked),
         .testTarget(name: "JSONTests", dependencies: ["JSON"], swiftSettings: checked),
         .testTarget(name: "StorageTests", dependencies: ["Storage", "PushCore", "Reactor"], swiftSettings: checked),

@@ -14,11 +14,6 @@ package final class ConnectLoad {
         var hasIntroduced = false
     }
 
-    private enum Outcome {
-        case pending
-        case done
-    }
-
     private static let patienceNanoseconds: Int64 = 10_000_000_000
 
     private let destination: Destination
@@ -96,32 +91,29 @@ package final class ConnectLoad {
     private func advance(_ place: Int) {
         guard let attempt = attempts[place] else { return }
         do {
-            let outcome =
+            let isDone =
                 if let courier = attempt.courier { try introduce(place, courier) } else {
                     try handshake(attempt.link)
                 }
-            switch outcome {
-            case .pending: break
-            case .done:
-                result.answers.record(Clock.monotonic() - attempt.began)
-                end(place, attempt.device, failure: nil)
-            }
+            guard isDone else { return }
+            result.answers.record(Clock.monotonic() - attempt.began)
+            end(place, attempt.device, failure: nil)
         } catch {
             end(place, attempt.device, failure: error)
         }
     }
 
     /// Bare: it is done when one byte has come, which the server sends when its own handshake is.
-    private func handshake(_ link: SecureLink) throws(CourierError) -> Outcome {
+    private func handshake(_ link: SecureLink) throws(CourierError) -> Bool {
         let plaintext = try link.receive(using: &buffer)
-        if link.isEstablished && !plaintext.isEmpty { return .done }
+        if link.isEstablished && !plaintext.isEmpty { return true }
         if link.hasEnded { throw .closed }
         try link.flush()
-        return .pending
+        return false
     }
 
     /// A device: it is done when the gateway has accepted it.
-    private func introduce(_ place: Int, _ courier: CourierLink) throws(CourierError) -> Outcome {
+    private func introduce(_ place: Int, _ courier: CourierLink) throws(CourierError) -> Bool {
         try courier.receive(using: &buffer)
         if courier.isEstablished, attempts[place]?.hasIntroduced == false, let device = attempts[place]?.device {
             attempts[place]?.hasIntroduced = true
@@ -136,11 +128,11 @@ package final class ConnectLoad {
             guard ack.status == 0 else {
                 throw .refused(reason: ack.reason ?? "status \(ack.status)", retrySeconds: ack.retrySeconds)
             }
-            return .done
+            return true
         }
         if courier.hasEnded { throw .closed }
         try courier.flush()
-        return .pending
+        return false
     }
 
     private func end(_ place: Int, _ device: Int, failure: CourierError?) {

@@ -139,7 +139,9 @@ struct ProviderConversation: ~Copyable {
             giveCredit(payload.count)
             if frame.has(FrameFlag.endStream) { finish(frame.stream, &answers) }
         case FrameType.reset:
-            slots[slot(of: frame.stream)].status = 0
+            // Also if headers came before: the answer is not whole.
+            let slot = slot(of: frame.stream)
+            if slots[slot].stream == frame.stream { slots[slot].status = 0 }
             finish(frame.stream, &answers)
         case FrameType.settings: if !frame.has(FrameFlag.acknowledge) { try takeSettings(payload) }
         case FrameType.ping:
@@ -222,7 +224,7 @@ struct ProviderConversation: ~Copyable {
         guard payload.count % 6 == 0 else { throw .protocolBroken("the server sent bad SETTINGS") }
         for start in stride(from: 0, to: payload.count, by: 6) {
             let value = Int(payload.word(at: start + 2))
-            switch payload[start + 1] {
+            switch Int(payload[start]) << 8 | Int(payload[start + 1]) {
             case 1:
                 guard !isPrimed || value >= tableSize else {
                     throw .protocolBroken("the server took its header table back")
@@ -266,6 +268,8 @@ extension [UInt8] {
 
     /// Appends all of a span.
     mutating func append(contentsOf bytes: Span<UInt8>) {
+        // Appending nothing to an empty array writes to the one empty array that all threads share.
+        guard !bytes.isEmpty else { return }
         append(addingCapacity: bytes.count) { output in
             for index in bytes.indices { output.append(bytes[index]) }
         }

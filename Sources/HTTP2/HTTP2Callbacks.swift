@@ -15,11 +15,6 @@ enum HTTP2Callbacks {
             let (session, name, value) = ($0!, bytes($2, $3), bytes($4, $5))
             return streams($7).pointee.header(session, name, value)
         }
-        nghttp2_session_callbacks_set_on_invalid_header_callback(callbacks) {
-            // The same. A header is never dropped silently.
-            let (session, stream) = ($0!, head($1).stream_id)
-            return streams($7).pointee.reset(session, stream, .protocolError)
-        }
         nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks) {
             // session, flags, stream, bytes, their count, context
             let (session, stream, chunk) = ($0!, $2, bytes($3, $4))

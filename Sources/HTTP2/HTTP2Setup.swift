@@ -24,8 +24,8 @@ enum HTTP2Setup {
         HTTP2Callbacks.install(on: callbacks)
         // Credit is given when a body was dropped or released, not when it arrived.
         nghttp2_option_set_no_auto_window_update(options, 1)
-        // Each value's own grammar answers for its spaces.
-        nghttp2_option_set_no_rfc9113_leading_and_trailing_ws_validation(options, 1)
+        // Requests are judged by `HeaderRules`.
+        nghttp2_option_set_no_http_messaging(options, 1)
         // With our ceiling nghttp2 would keep every closed stream.
         nghttp2_option_set_no_closed_streams(options, 1)
         // Abandoned requests are counted by us, without a clock.

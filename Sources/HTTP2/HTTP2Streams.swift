@@ -183,8 +183,12 @@ extension HTTP2Streams {
         guard current.pointee.countHeader(name.count + value.count, limit: limits.headerListBytes) else {
             return reset(session, current.pointee.stream, .enhanceYourCalm)
         }
+        let field = fields.index(of: name)
+        guard current.pointee.rules.admit(name, value, isWanted: field != nil, isTrailer: isTrailer) else {
+            return reset(session, current.pointee.stream, .protocolError)
+        }
         if isTrailer { return 0 }
-        if let field = fields.index(of: name) {
+        if let field {
             current.pointee.addHeader(field, value)
         } else if name.starts(with: apnsPrefix) {
             current.pointee.addUnknown(name)
@@ -203,15 +207,20 @@ extension HTTP2Streams {
             return nghttp2_session_consume(session, stream, chunk.count)
         }
         let kept = record.pointee.addBody(chunk, limit: limits.bodyBytes)
+        if !record.pointee.rules.allows(record.pointee.bodyCount, isWhole: false) { breakOff(session, record) }
         if record.pointee.isBodyTooLarge { makeReady(record) }
         guard kept < chunk.count else { return 0 }
         return nghttp2_session_consume(session, stream, chunk.count - kept)
     }
 
     mutating func frame(_ session: OpaquePointer, _ head: nghttp2_frame_hd) {
+        let isEnd = head.flags & FrameFlag.endStream != 0
         switch head.type {
-        case FrameType.headers, FrameType.data:
-            if head.flags & FrameFlag.endStream != 0 { endStream(session, head.stream_id) }
+        case FrameType.headers:
+            judgeHeaders(session, head.stream_id, isEnd: isEnd)
+            if isEnd { endStream(session, head.stream_id) }
+        case FrameType.data:
+            if isEnd { endStream(session, head.stream_id) }
         case FrameType.reset: peerReset(session, head.stream_id)
         case FrameType.settings, FrameType.windowUpdate: windowGrew = true
         case FrameType.goAway: isPeerLeaving = true
@@ -219,14 +228,30 @@ extension HTTP2Streams {
         }
     }
 
+    /// A header block is whole: a request's must be one, and trailers end it.
+    private mutating func judgeHeaders(_ session: OpaquePointer, _ stream: Int32, isEnd: Bool) {
+        guard let record = record(session, stream) else { return }
+        if isTrailer ? !isEnd : !record.pointee.rules.isRequest { breakOff(session, record) }
+    }
+
     private mutating func endStream(_ session: OpaquePointer, _ stream: Int32) {
         guard let record = record(session, stream) else { return }
+        if !record.pointee.rules.allows(record.pointee.bodyCount, isWhole: true) { breakOff(session, record) }
         record.pointee.isComplete = true
         makeReady(record)
     }
 
+    /// Resets a stream that carries no request (RFC 9113 8.1.1), unless its owner has heard of it.
+    private mutating func breakOff(_ session: OpaquePointer, _ record: UnsafeMutablePointer<RequestRecord>) {
+        guard !record.pointee.isReady, !record.pointee.isBroken else { return }
+        record.pointee.isBroken = true
+        let code = HTTP2Code.protocolError.rawValue
+        let result = nghttp2_submit_rst_stream(session, 0, record.pointee.stream, code)
+        if result < 0 { fail(HTTP2Error(library: result)) }
+    }
+
     private mutating func makeReady(_ record: UnsafeMutablePointer<RequestRecord>) {
-        guard !record.pointee.isReady, let request = record.pointee.request else { return }
+        guard !record.pointee.isReady, !record.pointee.isBroken, let request = record.pointee.request else { return }
         record.pointee.isReady = true
         ready.append(request)
     }

@@ -25,6 +25,10 @@ struct RequestRecord {
     var request: HTTP2Request?
     /// Where it stands among the open ones, so that it can be taken out at once.
     var place = 0
+    /// What its headers have shown.
+    var rules = HeaderRules()
+    /// It is no request, and its stream is being reset.
+    var isBroken = false
     /// It was recorded as ready; it is so once.
     var isReady = false
     /// The owner has it or had it.
@@ -49,6 +53,8 @@ struct RequestRecord {
         isBodyTooLarge = false
         isClosed = false
         hasRepeatedUnknown = false
+        rules = HeaderRules()
+        isBroken = false
         isReady = false
         isTaken = false
         isReleased = false
@@ -95,7 +101,7 @@ struct RequestRecord {
     mutating func addBody(_ chunk: UnsafeBufferPointer<UInt8>, limit: Int) -> Int {
         bodyCount += chunk.count
         isBodyTooLarge = bodyCount > limit
-        let kept = isReleased ? 0 : min(chunk.count, limit - (bytes.count - bodyStart))
+        let kept = isReleased || isBroken ? 0 : min(chunk.count, limit - (bytes.count - bodyStart))
         bytes.append(contentsOf: UnsafeBufferPointer(rebasing: chunk[..<kept]))
         burden += kept
         return kept

@@ -40,6 +40,8 @@ extension Span<UInt8> {
     /// A copy of an item's value.
     func bytes(_ item: Item) -> [UInt8] {
         let value = extracting(item.value)
+        // Appending nothing to an empty array writes to the one empty array that all threads share.
+        guard !value.isEmpty else { return [] }
         var copy: [UInt8] = []
         // Appended to an empty array, for the initializer with a capacity is not specialized and costs 500 instructions
         // more; over the span's own indices, for over others the compiler copies single bytes.

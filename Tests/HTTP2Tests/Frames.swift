@@ -15,7 +15,11 @@ enum Frames {
     }
 
     static func headers(_ stream: Int32, _ fields: [(String, String)], end: Bool = false) -> [UInt8] {
-        frame(1, end ? 5 : 4, stream, block(fields))
+        headers(stream, fields: fields.map { (Array($0.utf8), Array($1.utf8)) }, end: end)
+    }
+
+    static func headers(_ stream: Int32, fields: [(name: [UInt8], value: [UInt8])], end: Bool) -> [UInt8] {
+        frame(1, end ? 5 : 4, stream, fields.flatMap { [0x10] + text($0.name) + text($0.value) })
     }
 
     /// A header block in one HEADERS and `pieces` CONTINUATION frames.
@@ -45,11 +49,10 @@ enum Frames {
 
     /// HPACK: every field a literal that is never indexed, without Huffman.
     static func block(_ fields: [(String, String)]) -> [UInt8] {
-        fields.flatMap { [0x10] + text($0) + text($1) }
+        fields.flatMap { [0x10] + text(Array($0.utf8)) + text(Array($1.utf8)) }
     }
 
-    private static func text(_ text: String) -> [UInt8] {
-        let bytes = Array(text.utf8)
+    private static func text(_ bytes: [UInt8]) -> [UInt8] {
         guard bytes.count >= 127 else { return [UInt8(bytes.count)] + bytes }
         var (rest, count) = (bytes.count - 127, [UInt8(127)])
         while rest >= 128 {
