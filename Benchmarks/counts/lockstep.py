@@ -1,8 +1,8 @@
 """A load that comes in whole batches, whatever the machine does meanwhile.
 
-How many system calls and instructions a push costs depends on how many pushes share a turn of the gateway's loop. So the
-gateway is stopped (SIGSTOP) while a batch is written and goes on when all of it lies in its sockets; and the clock it
-reads stands, so that no timer fires because something was slow.
+How many system calls and instructions a push costs depends on how many pushes share a turn of the gateway's loop. So
+the gateway is stopped (SIGSTOP) while a batch is written and goes on when all of it lies in its sockets; and the clock
+it reads stands, so that no timer fires because something was slow.
 """
 
 import os

@@ -72,6 +72,8 @@ def instructions_and_allocations(load: Load, folder: Path) -> dict[str, float]:
         few = callgrind.profile(pid, lambda: lockstep.run(load.batches))
         many = callgrind.profile(pid, lambda: lockstep.run(3 * load.batches))
     spent = many - few
+    split = [(library, load.per_push(count)) for library, count in spent.allocations.most_common()]
+    print(f"{load.name}: allocations by {', '.join(f'{name} {count:.2f}' for name, count in split if count >= 0.01)}")
     return {
         f"{load.name}.instructions": load.per_push(spent.instructions),
         f"{load.name}.allocations": load.per_push(spent.allocations.total()),

@@ -57,7 +57,7 @@ def main() -> int:
 
 
 def measure(chosen: list[Row], rounds: int, binaries: Path) -> tuple[list[Result], list[int]]:
-    """The results, and the numbers of the rows that could not be measured: one of them does not keep the others back."""
+    """The results, and the numbers of the rows that could not be measured: these do not keep the others back."""
     results: list[Result] = []
     broken: list[int] = []
     with tempfile.TemporaryDirectory(prefix="carillon-bench-") as folder:

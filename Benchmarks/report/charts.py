@@ -74,10 +74,14 @@ def lines(row: dict, file: Path) -> str:
     series = row["series"]
     rows = [" ".join(map(str, (minute, *values))) for minute, values in enumerate(zip(*series.values()), 1)]
     plots = ", ".join(
-        f"$rows using 1:{column} axes {'x1y2' if 'memory' in name else 'x1y1'} with linespoints linewidth 2 title '{name}'"
+        f"$rows using 1:{column} axes {axes(name)} with linespoints linewidth 2 title '{name}'"
         for column, name in enumerate(series, 2)
     )
     return LINES.format(file=file, title=row["title"], rows="\n".join(rows), plots=plots)
+
+
+def axes(name: str) -> str:
+    return "x1y2" if "memory" in name else "x1y1"
 
 
 def number(value: float) -> str:

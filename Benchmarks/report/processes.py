@@ -48,6 +48,12 @@ def memory(pid: int) -> int:
     raise RuntimeError(f"process {pid} is gone")
 
 
+def processor_seconds(pid: int) -> float:
+    """CPU time of a process, all threads that it has now."""
+    threads = Path(f"/proc/{pid}/task").iterdir()
+    return sum(int((thread / "schedstat").read_text().split()[0]) for thread in threads) / 1e9
+
+
 def pin_threads(pid: int, cores: dict[str, int], other: int) -> None:
     """Gives each thread of a process a core by its name, and all others the last one."""
     for thread in Path(f"/proc/{pid}/task").iterdir():

@@ -1,0 +1,90 @@
+"""The parts of the benchmarks that read and judge; what they run is run by `scripts/counts` and `scripts/bench`."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+BENCHMARKS = Path(__file__).resolve().parents[2] / "Benchmarks"
+sys.path += [str(BENCHMARKS / "counts"), str(BENCHMARKS / "report")]
+
+import baseline  # noqa: E402
+import callgrind  # noqa: E402
+import processes  # noqa: E402
+import spread  # noqa: E402
+import systemcalls  # noqa: E402
+
+DUMP = """\
+ob=(1) /usr/lib/libswiftCore.so
+fn=(1) swift_slowAlloc
+10 5
+cob=(2) /usr/lib/libjemalloc.so.2
+cfn=(2) malloc
+calls=7 20
+10 700
+ob=(2)
+fn=(3) calloc
+30 4
+cfn=(2)
+calls=9 20
+30 90
+ob=(3) /usr/lib/libcrypto.so.3
+fn=(4) CRYPTO_malloc
+40 1
+cob=(2)
+cfn=(2)
+calls=2 20
+40 20
+totals: 820
+"""
+
+TABLE = """\
+% time     seconds  usecs/call     calls    errors syscall
+------ ----------- ----------- --------- --------- ----------------
+ 60.00    0.000600           3       200           read
+ 30.00    0.000300           3       100        50 epoll_wait
+ 10.00    0.000100          10        10           futex
+------ ----------- ----------- --------- --------- ----------------
+100.00    0.001000           3       310        50 total
+"""
+
+
+def test_allocations_are_counted_by_the_library_that_asks(tmp_path):
+    file = tmp_path / "dump"
+    file.write_text(DUMP)
+    profile = callgrind.parse(file)
+    assert profile.instructions == 820
+    # What the allocator's own functions call each other is not another allocation.
+    assert profile.allocations == {"libswiftCore": 7, "libcrypto": 2}
+
+
+def test_the_difference_of_two_profiles_is_what_lies_between():
+    first, second = callgrind.Profile(100), callgrind.Profile(350)
+    second.allocations["a"] = 3
+    assert (second - first).instructions == 250
+    assert (second - first).allocations["a"] == 3
+
+
+def test_how_threads_sleep_is_not_a_system_call_of_the_program():
+    assert systemcalls.parse(TABLE) == {"read": 200, "epoll_wait": 100}
+
+
+@pytest.mark.parametrize("value, verdict", [(98.5, "same"), (102, "same"), (102.1, "worse"), (97.9, "better")])
+def test_a_count_is_judged_by_its_tolerance(value, verdict):
+    assert baseline.verdict({"value": 100, "tolerance": 0.02}, value) == verdict
+
+
+def test_every_count_of_the_baseline_is_whole():
+    for name, entry in baseline.load().items():
+        assert set(entry) == {"value", "tolerance", "unit", "what"}, name
+        assert entry["value"] > 0 and 0 < entry["tolerance"] <= 0.1, name
+
+
+@pytest.mark.parametrize("values, rising", [([10, 11, 10, 11], False), ([10, 10, 14, 14], True), ([14, 10], False)])
+def test_a_trend_is_told_from_noise(values, rising):
+    assert spread.is_rising(values, tolerance=0.25) is rising
+
+
+def test_a_shown_command_names_no_place_of_this_machine():
+    command = ["taskset", "-c", "1", "/somewhere/carillon", "bench", "--to", "127.0.0.1:4711", "--server", "123"]
+    assert processes.shown(command) == "taskset -c 1 carillon bench --to HOST:PORT --server PID"
