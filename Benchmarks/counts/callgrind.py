@@ -1,13 +1,21 @@
 """Instructions and allocations, counted by valgrind's callgrind."""
 
+import os
 import re
+import signal
 import subprocess
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 
 ALLOCATORS = {"malloc", "calloc", "realloc", "aligned_alloc", "posix_memalign", "memalign"}
+PATIENCE_SECONDS = 20
 NAME = re.compile(r"\((\d+)\)(?: (.*))?")
+
+
+class Unheard(Exception):
+    """Now and then, once in some hundred times, valgrind does not hear a command, and hears no other after it. The
+    gateway is lost then, and what was to be counted is counted again with another."""
 
 
 @dataclass
@@ -49,7 +57,21 @@ class Callgrind:
 
     @staticmethod
     def _control(*arguments: str) -> None:
-        subprocess.run(["callgrind_control", *arguments], check=True, capture_output=True, timeout=60)
+        """Tells the program's valgrind to do something."""
+        teller = subprocess.Popen(
+            ["callgrind_control", *arguments],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+        try:
+            status = teller.wait(PATIENCE_SECONDS)
+        except subprocess.TimeoutExpired:
+            # The program that it started, and that holds the gateway, goes too.
+            os.killpg(teller.pid, signal.SIGKILL)
+            teller.wait()
+            raise Unheard(" ".join(arguments)) from None
+        assert status == 0, f"callgrind_control {' '.join(arguments)} failed"
 
 
 def parse(path: Path) -> Profile:
