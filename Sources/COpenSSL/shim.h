@@ -33,6 +33,7 @@ static inline int shim_SSL_CTX_set_max_proto_version(SSL_CTX *context, int versi
     return (int)SSL_CTX_set_max_proto_version(context, version);
 }
 static inline void shim_SSL_CTX_set_mode(SSL_CTX *context, long mode) { SSL_CTX_set_mode(context, mode); }
+static inline void shim_SSL_CTX_clear_mode(SSL_CTX *context, long mode) { SSL_CTX_clear_mode(context, mode); }
 static inline void shim_SSL_CTX_set_session_cache_mode(SSL_CTX *context, long mode) {
     SSL_CTX_set_session_cache_mode(context, mode);
 }

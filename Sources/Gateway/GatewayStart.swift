@@ -192,8 +192,13 @@ struct HomeShare: Sendable {
             let apparent = Int(registration.token.bucket) % loops
             if apparent != home { shares[apparent].elsewhere.append((registration.token, bucket)) }
         }
-        for push in snapshot.pushes {
-            if let home = homes[push.registration] { shares[home].pushes.append(push) }
+        if loops == 1 {
+            // All of a million need not be copied to be given to one.
+            shares[0].pushes = snapshot.pushes
+        } else {
+            for push in snapshot.pushes {
+                if let home = homes[push.registration] { shares[home].pushes.append(push) }
+            }
         }
         return shares
     }

@@ -30,6 +30,8 @@ final class Home {
     private var over: [QueuedPush] = []
     /// Objects for pushes to come.
     private var spares: [QueuedPush] = []
+    /// Memory of ended pushes' contents, for those to come.
+    private var rooms: [[UInt8]] = []
 
     /// The push that is being accepted: what it replaces ends meanwhile, and it may itself.
     private var accepting: UInt64?
@@ -88,10 +90,14 @@ final class Home {
     private func recycle() {
         while var queued = over.popLast() {
             guard spares.count < Limits.sparePushes, isKnownUniquelyReferenced(&queued) else { continue }
-            queued.clear()
+            let room = queued.takeRoom()
+            if rooms.count < Limits.sparePushes { rooms.append(room) }
             spares.append(queued)
         }
     }
+
+    /// Memory for the content of a push.
+    func takeRoom() -> [UInt8] { rooms.popLast() ?? [] }
 
     private func accept(
         _ queued: QueuedPush,

@@ -16,8 +16,11 @@ extension Loop {
                     connection.lastHeard = now
                     if case .leaving = connection.phase { return }
                     let plain = buffers.transport.plaintext
-                    if count > 0 { connection.decoder.append(plain.span.extracting(0..<count)) }
+                    if count > 0 {
+                        connection.decoder.append(plain.span.extracting(0..<count), lending: &buffers.commands)
+                    }
                     obey(connection)
+                    connection.decoder.takeBack(&buffers.commands)
                     if mute(connection) { return }
                     guard mayContinue, connections[connection.token] != nil else { return }
                 }
@@ -108,6 +111,7 @@ extension Loop {
         connection.phase = .leaving
         openingEnded()
         let (descriptor, tls, unsent) = connection.stream.park()
+        connection.decoder.takeBack(&buffers.commands)
         let device = ProvenDevice(
             descriptor: descriptor,
             tls: tls,

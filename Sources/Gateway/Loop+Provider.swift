@@ -99,7 +99,11 @@ extension Loop {
             receivedAt: now
         )
         let collapseID = parsed.collapseID ?? request.body.lowerBound..<request.body.lowerBound
-        let content = PushContent(payload: request.bytes[request.body], collapseID: request.bytes[collapseID])
+        let content = PushContent(
+            payload: request.bytes[request.body],
+            collapseID: request.bytes[collapseID],
+            in: home.takeRoom()
+        )
         connection.http.reclaimBytes(of: request)
         return PushOffer(
             token: token,

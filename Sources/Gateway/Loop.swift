@@ -240,6 +240,7 @@ final class Loop {
         if now >= nextSweep {
             nextSweep = now + Limits.sweepInterval
             home.sweep(at: now)
+            releaseBuffers()
             if index == 0 { shared.metrics.longestTurnNanoseconds.set(0) }
         }
         if now >= nextSample {
@@ -249,6 +250,14 @@ final class Loop {
             home.changes = unwritten + home.changes
             unwritten = []
             if index == 0 { shared.rates.sample(at: Clock.monotonic()) }
+        }
+    }
+
+    /// Providers that have said nothing since the last sweep keep no buffers.
+    private func releaseBuffers() {
+        let before = Moment(nanoseconds: now.nanoseconds - Limits.sweepInterval.nanoseconds)
+        for case (_, .provider(let connection)) in connections.all where connection.lastHeard < before {
+            connection.stream.releaseBuffers()
         }
     }
 

@@ -9,6 +9,8 @@ final class LoopBuffers {
     let transport = TLSTransport()
     /// Plain bytes a connection is about to send; empty between two connections.
     var plain: [UInt8] = []
+    /// Room for what a device has said; empty between two connections.
+    var commands: [UInt8] = []
     /// Empty lists with room in them, for sessions that have something to say this turn.
     private var spare: [[OutgoingNotification]] = []
 
@@ -76,6 +78,11 @@ final class SecureStream {
         guard isDetaching, case .openSSL(let session) = cipher, let detached = session.detach() else { return }
         cipher = .detached(detached)
         isDetaching = false
+    }
+
+    /// Gives back what only a busy connection needs.
+    func releaseBuffers() {
+        if case .openSSL(let session) = cipher { session.releaseBuffers() }
     }
 
     var unsentCount: Int { unsent.count }

@@ -10,7 +10,13 @@ struct TLSContexts: Sendable {
         provider = try TLSContext.server(
             certificateChainPEM: files.certificatePEM,
             keyPEM: files.keyPEM,
-            options: TLSServerOptions(alpn: ["h2"], asksForClientCertificate: true, clientCAPEM: nil, tickets: 2)
+            options: TLSServerOptions(
+                alpn: ["h2"],
+                asksForClientCertificate: true,
+                clientCAPEM: nil,
+                tickets: 2,
+                keepsBuffers: true
+            )
         )
         device = try TLSContext.server(
             certificateChainPEM: files.certificatePEM,

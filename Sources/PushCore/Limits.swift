@@ -63,8 +63,9 @@ package enum Limits {
     package static let gatherTurns = 5
     /// Empty lists of notifications a loop keeps for the sessions of its next turns; what is above it is freed.
     package static let spareBuffers = 256
-    /// Objects of ended pushes a loop keeps for later ones: as many as a few connections have streams.
-    package static let sparePushes = 4096
+    /// Objects and memory of ended pushes that a loop keeps for later ones: as many as some connections have in flight,
+    /// of 5 KiB at most each.
+    package static let sparePushes = 1024
     /// How long a loop sleeps at most, so that a clock that is set strands nothing.
     package static let sleepMilliseconds: Int64 = 1000
     /// How often a loop looks for what has expired in its queues; until then it only takes memory.

@@ -60,6 +60,15 @@ package struct PushContent: Sendable {
         payloadCount = payload.count
     }
 
+    /// The same in the memory of an earlier content.
+    package init(payload: ArraySlice<UInt8>, collapseID: ArraySlice<UInt8>, in room: consuming [UInt8]) {
+        room.removeAll(keepingCapacity: true)
+        room.append(contentsOf: payload)
+        if !collapseID.isEmpty { room.append(contentsOf: collapseID) }
+        bytes = room
+        payloadCount = payload.count
+    }
+
     /// The same without a copy, for what has no collapse id.
     package init(payload: [UInt8]) {
         bytes = payload
@@ -85,9 +94,13 @@ package final class QueuedPush {
     /// Its number.
     package var number: UInt64 { push.number }
 
-    /// The push is over: gives back the memory of its content. For the only holder.
-    package func clear() { push.content = PushContent(payload: []) }
+    /// The push is over: gives up the memory of its content, which it no longer has. For the only holder.
+    package func takeRoom() -> [UInt8] {
+        let room = push.content.bytes
+        push.content = PushContent(payload: [])
+        return room
+    }
 
-    /// Becomes another push, after `clear`.
+    /// Becomes another push, after `takeRoom`.
     package func become(_ push: Push) { self.push = push }
 }

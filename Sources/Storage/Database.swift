@@ -165,6 +165,13 @@ final class Statement {
     func unsigned(_ column: Int32) -> UInt64 { UInt64(bitPattern: number(column)) }
     func isNull(_ column: Int32) -> Bool { sqlite3_column_type(raw, column) == SQLITE_NULL }
 
+    /// Lends the bytes of a column.
+    func withBytes<Result>(_ column: Int32, _ body: (Span<UInt8>) -> Result) -> Result {
+        let start = sqlite3_column_blob(raw, column)
+        let bytes = UnsafeRawBufferPointer(start: start, count: Int(sqlite3_column_bytes(raw, column)))
+        return bytes.withMemoryRebound(to: UInt8.self) { body($0.span) }
+    }
+
     func bytes(_ column: Int32) -> [UInt8] {
         guard let start = sqlite3_column_blob(raw, column) else { return [] }
         return Array(UnsafeRawBufferPointer(start: start, count: Int(sqlite3_column_bytes(raw, column))))

@@ -11,8 +11,8 @@ struct StoreReader {
         try each(StoreSQL.pushes, "pushes") { row in
             guard let priority = Priority(rawValue: UInt8(clamping: row.number(2))) else { return false }
             let type = PushType(code: UInt8(clamping: row.number(3)))
-            guard type != nil || row.number(3) == 0, let apnsID = UUIDText(row.bytes(6).span),
-                let uniqueID = UniqueID(row.bytes(7).span)
+            guard type != nil || row.number(3) == 0, let apnsID = row.withBytes(6, { UUIDText($0) }),
+                let uniqueID = row.withBytes(7, { UniqueID($0) })
             else { return false }
             let (payload, collapseID) = (row.bytes(9), row.bytes(8))
             body(

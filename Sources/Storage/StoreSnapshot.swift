@@ -32,14 +32,19 @@ struct PushSieve {
     }
 
     private let now: Moment
-    private var kept: [Push?] = []
+    private var kept: [Push] = []
+    /// Places in `kept` whose pushes a newer one replaced.
+    private var replaced: Set<Int> = []
     private var newest: [Slot: Int] = [:]
     /// Numbers of pushes that may be deleted, ascending within each reason.
     private(set) var stale: [UInt64] = []
 
     init(at now: Moment) { self.now = now }
 
-    var pushes: [Push] { kept.compactMap { $0 } }
+    var pushes: [Push] {
+        // Usually none is, and the list need not be written anew.
+        replaced.isEmpty ? kept : kept.indices.filter { !replaced.contains($0) }.map { kept[$0] }
+    }
 
     /// Takes the next push; they come by number, ascending.
     mutating func add(_ push: Push) {
@@ -50,9 +55,9 @@ struct PushSieve {
 
     private mutating func replaceOlder(_ push: Push) {
         let slot = Slot(registration: push.registration, collapseID: Array(push.content.collapseID))
-        if let index = newest[slot], let older = kept[index] {
-            stale.append(older.number)
-            kept[index] = nil
+        if let index = newest[slot] {
+            stale.append(kept[index].number)
+            replaced.insert(index)
         }
         newest[slot] = push.expires > now ? kept.count : nil
     }

@@ -39,6 +39,7 @@ package final class TLSContext: Sendable {
         try context.preferCheapSuites()
         try context.setTickets(options.tickets)
         if options.asksForClientCertificate { try context.askForCertificate(naming: options.clientCAPEM) }
+        if options.keepsBuffers { shim_SSL_CTX_clear_mode(context.raw, Int(SSL_MODE_RELEASE_BUFFERS)) }
         if options.detaches { TrafficWatch.setCallbacks(of: context.raw) }
         // The session holds the context, so it is alive whenever OpenSSL calls.
         SSL_CTX_set_alpn_select_cb(context.raw, selectProtocol, Unmanaged.passUnretained(context).toOpaque())

@@ -10,18 +10,23 @@ package struct TLSServerOptions: Sendable {
     package var tickets: Int
     /// Whether established sessions may let go of OpenSSL (`TLSSession.detach`).
     package var detaches: Bool
+    /// Whether a session keeps its record buffers, 9 KB, when it has nothing to say: for sessions that are few and
+    /// busy, which would ask for them anew for each record. `TLSSession.releaseBuffers` gives them back.
+    package var keepsBuffers: Bool
 
     package init(
         alpn: [String] = [],
         asksForClientCertificate: Bool = false,
         clientCAPEM: [UInt8]? = nil,
         tickets: Int = 0,
-        detaches: Bool = false
+        detaches: Bool = false,
+        keepsBuffers: Bool = false
     ) {
         self.alpn = alpn
         self.asksForClientCertificate = asksForClientCertificate
         self.clientCAPEM = clientCAPEM
         self.tickets = tickets
         self.detaches = detaches
+        self.keepsBuffers = keepsBuffers
     }
 }

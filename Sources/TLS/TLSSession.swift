@@ -71,6 +71,11 @@ package final class TLSSession {
         }
     }
 
+    /// Gives back the record buffers of a context that keeps them, unless a part of a record is in them.
+    package func releaseBuffers() {
+        if !isGone { _ = SSL_free_buffers(raw) }
+    }
+
     /// Encrypts `plaintext` into `transport.outgoing`, in records as large as TLS allows.
     package func send(_ plaintext: Span<UInt8>) throws(TLSError) {
         precondition(!isGone, "the session has left")

@@ -4,12 +4,35 @@ struct FrameBuffer {
     /// Where in `bytes` the first frame that was not returned begins.
     private var start = 0
     private var failure: WireError?
+    /// `bytes` is lent and goes back when no frame is left in it.
+    private var isLent = false
 
     /// Bytes that were not returned in a frame.
     var count: Int { bytes.count - start }
 
     /// Bytes of memory in use, for tests.
     var capacity: Int { bytes.capacity }
+
+    /// The same in `room`, if nothing waits: an empty array with capacity, so that what is read at once takes no memory
+    /// of its own. It must be taken back when no more frames are asked for.
+    mutating func append(_ new: Span<UInt8>, lending room: inout [UInt8]) {
+        if bytes.capacity == 0, failure == nil {
+            swap(&bytes, &room)
+            isLent = true
+        }
+        append(new)
+    }
+
+    /// Gives back what was lent; the beginning of a frame is kept.
+    mutating func takeBack(_ room: inout [UInt8]) {
+        guard isLent else { return }
+        isLent = false
+        let rest = start < bytes.count ? Array(bytes[start...]) : []
+        start = 0
+        bytes.removeAll(keepingCapacity: true)
+        swap(&bytes, &room)
+        bytes = rest
+    }
 
     mutating func append(_ new: Span<UInt8>) {
         // After a failure nothing will be read, so nothing is kept. Appending nothing to an empty array writes to the one
@@ -48,13 +71,14 @@ struct FrameBuffer {
 
     /// Gives back what the returned frames used: all of it, or all but the beginning of the next frame.
     private mutating func release() {
-        guard start > 0 else { return }
+        guard start > 0, !isLent else { return }
         bytes = start == bytes.count ? [] : Array(bytes[start...])
         start = 0
     }
 
     private mutating func fail(_ error: WireError) -> WireError {
-        bytes = []
+        bytes.removeAll(keepingCapacity: isLent)
+        start = 0
         failure = error
         return error
     }

@@ -9,6 +9,15 @@ package struct FrameDecoder {
     /// Takes bytes that came.
     package mutating func append(_ bytes: Span<UInt8>) { buffer.append(bytes) }
 
+    /// The same in `room`, an empty array with capacity, until `takeBack`: then a read that ends with a frame takes no
+    /// memory of its own.
+    package mutating func append(_ bytes: Span<UInt8>, lending room: inout [UInt8]) {
+        buffer.append(bytes, lending: &room)
+    }
+
+    /// Gives back the room that was lent, after the last call of `next`; the beginning of a frame is kept.
+    package mutating func takeBack(_ room: inout [UInt8]) { buffer.takeBack(&room) }
+
     /// Bytes that came and were not returned in a frame.
     package var bufferedCount: Int { buffer.count }
 

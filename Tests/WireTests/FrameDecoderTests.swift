@@ -46,6 +46,20 @@ import Testing
         #expect((104..<200).contains(buffer.capacity))
     }
 
+    @Test func `what is lent comes back, and the beginning of a frame stays`() throws {
+        var buffer = FrameBuffer()
+        var room: [UInt8] = []
+        room.reserveCapacity(4_096)
+        let lent = room.capacity
+        for piece in ["0c 00000000 0c 00", "000000", "0c 00000000"] {
+            buffer.append(hex(piece).span, lending: &room)
+            while try buffer.next(limit: 1, { command, _ throws(Malformed) in command }) != nil {}
+            buffer.takeBack(&room)
+            #expect(room.isEmpty && buffer.capacity < 100)
+        }
+        #expect(buffer.count == 0 && buffer.capacity == 0 && room.capacity == lent)
+    }
+
     @Test func `random bytes never trap and are read alike in one piece and in many`() {
         var generator = Seeded(state: 20_260_701)
         for _ in 0..<2_000 {
