@@ -8,8 +8,8 @@ from bench import Bench
 from processes import LOAD_CORE, SERVER_CORE, pin_threads, processor_seconds
 from row import Goal, Round, Row
 
-#: As many on the way as the bare store has in a transaction.
-PIPELINE = ("--connections", 20, "--in-flight", 100, "--payload", 1024)
+#: Twice as many on the way as the bare store has in a transaction: one is written while the next gathers.
+PIPELINE = ("--connections", 20, "--in-flight", 200, "--payload", 1024)
 
 
 class Durable(Row):

@@ -170,11 +170,15 @@ final class Home {
     /// Whether something waits to be taken.
     var hasWork: Bool { hasEffects || !changes.isEmpty }
 
-    /// Turns delayed pushes whose time has come into changes.
+    /// Turns delayed pushes whose time has come into changes. Those at the front that were acknowledged are let go
+    /// before: they need no turn, and their devices are still warm in the processor's cache.
     func submitDelayed(at now: Moment) {
-        while delayedStart < delayed.count, delayed[delayedStart].due <= now {
+        while delayedStart < delayed.count {
             let (number, device) = (delayed[delayedStart].push.number, delayed[delayedStart].push.device)
-            if let push = device.queue.push(numbered: number) { submit(push, device) }
+            if device.unanswered.contains(number) {
+                guard delayed[delayedStart].due <= now else { break }
+                if let push = device.queue.push(numbered: number) { submit(push, device) }
+            }
             delayedStart += 1
         }
         if delayedStart == delayed.count, delayedStart > 0 {

@@ -178,8 +178,9 @@ final class Loop {
         home.submitDelayed(at: now)
         carryOutEffects()
         submit()
-        flushDirty()
+        // Devices first: a push is on its way, an answer only tells of it.
         if gathering.mustWait(afterRequests: turnRequests) { flushAnswers() } else { flushDevices() }
+        flushDirty()
         turnRequests = 0
         for place in outbox.indices where !outbox[place].isEmpty {
             shared.mailboxes[place].post(contentsOf: &outbox[place])
