@@ -3,6 +3,8 @@
 import subprocess
 from pathlib import Path
 
+from row import figure
+
 BARS = """set terminal pngcairo size 820,{height} font 'sans,11' background '#ffffff'
 set output '{file}'
 set label "{title}" at screen 0.02, screen 1 - {margin} noenhanced
@@ -60,7 +62,7 @@ def bars(row: dict, file: Path) -> str:
     bars = row["bars"]
     rows = [
         f"{place} {bar['median']} {bar['minimum']} {bar['maximum']} "
-        f"{OURS if name.startswith('Carillon') else THEIRS} {number(bar['median'])}"
+        f"{OURS if name.startswith('Carillon') else THEIRS} {figure(bar['median'])}"
         for place, (name, bar) in enumerate(bars.items())
     ]
     height = 130 + 34 * len(bars)
@@ -82,7 +84,3 @@ def lines(row: dict, file: Path) -> str:
 
 def axes(name: str) -> str:
     return "x1y2" if "memory" in name else "x1y1"
-
-
-def number(value: float) -> str:
-    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"

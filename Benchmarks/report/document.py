@@ -3,6 +3,8 @@
 import textwrap
 from pathlib import Path
 
+from row import figure
+
 HEAD = """# Benchmarks
 
 How much Carillon needs, beside programs that do a part of the same work. This page is made by
@@ -51,7 +53,7 @@ def table(rows: list[dict]) -> str:
     lines = ["| row | what | measure | min | median | max | goal | |", "|---|---|---|---|---|---|---|---|"]
     for row in rows:
         for goal in row["goals"]:
-            spread = " | ".join(number(goal[key]) for key in ("minimum", "median", "maximum"))
+            spread = " | ".join(figure(goal[key]) for key in ("minimum", "median", "maximum"))
             met = "reached" if goal["met"] else "**missed**"
             lines.append(f"| {row['number']} | {row['title']} | {goal['name']} | {spread} | {goal['goal']} | {met} |")
     return "\n".join(lines) + "\n"
@@ -63,7 +65,7 @@ def section(row: dict, charts: str) -> str:
     more = " median per second |" if row["rates"] else ""
     lines += [f"| {row['unit']} | min | median | max |{more}", "|---|---|---|---|" + ("---|" if more else "")]
     for name, bar in row["bars"].items():
-        spread = " | ".join(number(bar[key]) for key in ("minimum", "median", "maximum"))
+        spread = " | ".join(figure(bar[key]) for key in ("minimum", "median", "maximum"))
         rate = f" {row['rates'][name]['median']:,.0f} |" if more else ""
         lines.append(f"| {name} | {spread} |{rate}")
     lines += ["", f"Rounds: {row['rounds']}." + "".join(f" {sentence(note)}" for note in row["notes"]), ""]
@@ -77,7 +79,3 @@ def sentence(note: str) -> str:
 
 def facts(machine: dict[str, str]) -> str:
     return "\n".join(["| | |", "|---|---|", *(f"| {name} | {value} |" for name, value in machine.items())]) + "\n"
-
-
-def number(value: float) -> str:
-    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"

@@ -59,7 +59,7 @@ class IdleSessions(Row):
 
 
 def settled(pids: list[int]) -> int:
-    """Bytes in use ten seconds after the last handshake: allocators give back what is free with a delay."""
+    """Bytes in use, a while after the last handshake: jemalloc gives back what is free after ten seconds."""
     time.sleep(12)
     return sum(memory(pid) for pid in pids)
 
