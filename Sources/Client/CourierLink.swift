@@ -62,9 +62,6 @@ final class CourierLink {
     /// Says goodbye in TLS and TCP. The descriptor closes when the link goes.
     func close() { link.close() }
 
-    /// Lets the connection end in a reset, at once and without a goodbye, when the link goes.
-    func resetOnClose() throws(CourierError) { try link.resetOnClose() }
-
     private func checkUnsent() throws(CourierError) {
         guard link.unsentCount <= Self.unsentLimit else { throw .stalled }
     }

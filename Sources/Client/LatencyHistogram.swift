@@ -28,14 +28,6 @@ package struct LatencyHistogram: Sendable {
         max = Swift.max(max, value)
     }
 
-    /// Counts all values of `other` too.
-    package mutating func add(_ other: LatencyHistogram) {
-        for index in buckets.indices { buckets[index] += other.buckets[index] }
-        count += other.count
-        sum += other.sum
-        max = Swift.max(max, other.max)
-    }
-
     /// The value that `percent` of 100 values do not exceed, at most two thousandths too long; 0 if there is none.
     package func percentile(_ percent: Double) -> Int64 {
         let rank = Swift.max(1, Int((Double(count) * min(percent, 100) / 100).rounded(.up)))

@@ -41,7 +41,6 @@ struct ProviderRequests {
 
     /// Bytes of each payload.
     var bodyCount: Int { body.count - ProviderConversation.headSize }
-    var tokenCount: Int { later.count }
 
     /// `mark` goes into each payload and tells one load's pushes from another's.
     init(_ target: LoadTarget, mark: UInt32, tableSize: Int) throws(LoadError) {

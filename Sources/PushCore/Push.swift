@@ -91,9 +91,6 @@ package final class QueuedPush {
 
     package init(_ push: Push) { self.push = push }
 
-    /// Its number.
-    package var number: UInt64 { push.number }
-
     /// The push is over: gives up the memory of its content, which it no longer has. For the only holder.
     package func takeRoom() -> [UInt8] {
         let room = push.content.bytes

@@ -17,15 +17,13 @@ package final class AtomicCell: Sendable {
 /// A fixed set of such numbers in one object, told apart by their place.
 package final class AtomicCells: Sendable {
     /// As many as there may be: the metrics with most kinds have half of them.
-    package static let limit = 64
-
     private let numbers = InlineArray<64, Atomic<Int>> { _ in Atomic(0) }
     /// How many there are.
     package let count: Int
 
     package init(count: Int) {
-        precondition(count <= Self.limit, "there are at most \(Self.limit) numbers in a set")
         self.count = count
+        precondition(count <= numbers.count, "a set has no room for so many numbers")
     }
 
     /// Adds `n`, which may be negative.

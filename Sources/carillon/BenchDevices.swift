@@ -34,7 +34,7 @@ struct BenchDevices {
     func identities(_ count: Int) throws(CommandError) -> [CourierIdentity] {
         var devices: [Int: Device] = [:]
         let known = try enrolledIDs()
-        for device in try load() where known[device.id] != nil { devices[device.number] = device }
+        for device in try load() where known.contains(device.id) { devices[device.number] = device }
         let missing = (1...count).filter { devices[$0] == nil }
         if !missing.isEmpty {
             for device in try enrol(missing) { devices[device.number] = device }
@@ -49,7 +49,7 @@ struct BenchDevices {
     static func clean(_ invocation: Invocation) throws(CommandError) -> Outcome {
         let instance = try Instance.require(invocation)
         let devices = BenchDevices(instance, try AdminGateway(instance))
-        let ids = try devices.enrolledIDs().keys.sorted()
+        let ids = try devices.enrolledIDs().sorted()
         for id in ids { _ = try devices.admin.request("DELETE", "/v1/devices/\(HTTPClient.escape(id))") }
         unlink(devices.path)
         if invocation.wantsJSON {
@@ -61,13 +61,13 @@ struct BenchDevices {
     }
 
     /// The devices of that name which the gateway knows: a file may be older than its gateway's memory.
-    private func enrolledIDs() throws(CommandError) -> [String: String] {
-        var names: [String: String] = [:]
+    private func enrolledIDs() throws(CommandError) -> Set<String> {
+        var ids: Set<String> = []
         try admin.items("/v1/devices") { device throws(CommandError) in
             guard let id = device["id"]?.string, let name = device["name"]?.string else { return }
-            if Self.isBench(name) { names[id] = name }
+            if Self.isBench(name) { ids.insert(id) }
         }
-        return names
+        return ids
     }
 
     static func isBench(_ name: String) -> Bool {

@@ -46,13 +46,4 @@ import Testing
         #expect(histogram.max == .max)
         #expect(histogram.percentile(100) <= .max)
     }
-
-    @Test func `two histograms add up`() {
-        var one = LatencyHistogram()
-        var other = LatencyHistogram()
-        one.record(10)
-        other.record(30)
-        one.add(other)
-        #expect(one.count == 2 && one.max == 30 && one.mean == 20 && one.percentile(50) == 10)
-    }
 }

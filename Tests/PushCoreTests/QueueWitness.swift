@@ -1,4 +1,5 @@
 import PushCore
+import TestSupport
 
 /// Watches what a queue asks for and knows, as slowly and plainly as it is promised, whether it may.
 struct QueueWitness {

@@ -121,6 +121,11 @@ extension QueueEffect {
     }
 }
 
+extension QueuedPush {
+    /// Its push's number, by which tests tell pushes apart.
+    package var number: UInt64 { push.number }
+}
+
 extension StorageFlag {
     fileprivate var words: String {
         switch self {
