@@ -12,7 +12,13 @@ enum BenchPushes {
         let options = try BenchOptions(invocation, defaultCount: isOffline ? 10_000 : 100_000)
         let devices = try invocation.number("devices", in: 1...15_000) ?? 200
         let gateway = try BenchGateway(invocation)
-        try checkRoom(options, devices: devices, offlineLimit: isOffline ? gateway.instance.config.queueLimit : nil)
+        let config = gateway.instance.config
+        try checkRoom(
+            options,
+            devices: devices,
+            offlineLimit: isOffline ? config.queueLimit : nil,
+            backlog: config.deliveryBacklog
+        )
         let fleet = try gateway.fleet(devices)
         if let path = invocation.value("tokens-out") {
             try Files.replace(path, Array((fleet.tokens.joined(separator: "\n") + "\n").utf8), mode: 0o600)
@@ -51,7 +57,12 @@ enum BenchPushes {
     }
 
     /// Refuses what a gateway would have to drop or refuse: that would measure something else.
-    static func checkRoom(_ options: BenchOptions, devices: Int, offlineLimit: Int?) throws(CommandError) {
+    static func checkRoom(
+        _ options: BenchOptions,
+        devices: Int,
+        offlineLimit: Int?,
+        backlog: Int
+    ) throws(CommandError) {
         if let limit = offlineLimit {
             let (wanted, room) = (options.count + options.warmUp, devices * limit)
             guard wanted > room else { return }
@@ -60,11 +71,12 @@ enum BenchPushes {
                     + "say --devices \((wanted + limit - 1) / limit), or a lower --count or --warm-up"
             )
         }
-        let (wanted, backlog) = (options.shape.connections * options.shape.inFlight, QueuePolicy().backlog)
+        let wanted = options.shape.connections * options.shape.inFlight
         guard wanted > devices * backlog else { return }
         throw .usage(
-            "\(wanted) requests in flight, and \(devices) devices let \(devices * backlog) wait (\(backlog) each): "
-                + "say --devices \((wanted + backlog - 1) / backlog), or a lower --in-flight"
+            "\(wanted) requests in flight, and \(devices) devices let \(devices * backlog) wait "
+                + "(delivery.backlog is \(backlog)): say --devices \((wanted + backlog - 1) / backlog), "
+                + "or a lower --in-flight"
         )
     }
 

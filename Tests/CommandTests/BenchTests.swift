@@ -70,16 +70,19 @@ import Testing
 
     @Test func `more than the queues hold is refused with what to say instead`() throws {
         let options = try options("--count 1000 --warm-up 0 --connections 10 --in-flight 200")
-        try BenchPushes.checkRoom(options, devices: 2, offlineLimit: nil)
-        try BenchPushes.checkRoom(options, devices: 10, offlineLimit: 100)
+        try BenchPushes.checkRoom(options, devices: 2, offlineLimit: nil, backlog: 1000)
+        try BenchPushes.checkRoom(options, devices: 10, offlineLimit: 100, backlog: 1000)
         let live = #expect(throws: CommandError.self) {
-            try BenchPushes.checkRoom(options, devices: 1, offlineLimit: nil)
+            try BenchPushes.checkRoom(options, devices: 1, offlineLimit: nil, backlog: 1000)
         }
         #expect(live?.message.contains("say --devices 2,") == true)
         let stored = #expect(throws: CommandError.self) {
-            try BenchPushes.checkRoom(options, devices: 9, offlineLimit: 100)
+            try BenchPushes.checkRoom(options, devices: 9, offlineLimit: 100, backlog: 1000)
         }
         #expect(stored?.message.contains("say --devices 10,") == true)
+        #expect(throws: CommandError.self) {
+            try BenchPushes.checkRoom(options, devices: 2, offlineLimit: nil, backlog: 999)
+        }
     }
 
     @Test func `figures for programs are microseconds`() throws {
