@@ -59,7 +59,8 @@ let package = Package(
             name: "carillon",
             dependencies: ["Gateway", "Client", "PushCore", "TLS", "JSON", "Reactor"],
             swiftSettings: checked,
-            // Debug builds, and with them the sanitizers, keep the system's allocator (docs/decisions/0012-jemalloc.md).
+            // Debug builds, and with them the sanitizers, keep the system's allocator
+            // (docs/decisions/0012-jemalloc.md).
             linkerSettings: [.linkedLibrary("jemalloc", .when(configuration: .release))]
         ),
 
@@ -84,7 +85,7 @@ let package = Package(
         .testTarget(name: "ReactorTests", dependencies: ["Reactor"], swiftSettings: checked),
         .testTarget(name: "TLSRecordTests", dependencies: ["TLSRecord"], swiftSettings: checked),
         .testTarget(name: "TLSTests", dependencies: ["COpenSSL", "TLS"], swiftSettings: checked),
-        .testTarget(name: "HTTP2Tests", dependencies: ["CNGHTTP2", "HTTP2"], swiftSettings: checked),
+        .testTarget(name: "HTTP2Tests", dependencies: ["CNGHTTP2", "HTTP2", "TestSupport"], swiftSettings: checked),
         .testTarget(name: "AdminTests", dependencies: ["Admin", "Client", "Reactor"], swiftSettings: checked),
         .testTarget(name: "JSONTests", dependencies: ["JSON"], swiftSettings: checked),
         .testTarget(name: "StorageTests", dependencies: ["Storage", "PushCore", "Reactor"], swiftSettings: checked),
