@@ -1,4 +1,4 @@
-/// MQTT 3.1.1 at quality of service 1 on both sides: the server confirms to the publisher, the subscriber to the server.
+/// MQTT 3.1.1 at quality of service 1 on both sides: the server confirms to the publisher, subscribers to the server.
 struct MQTTConversation: Conversation {
     static let isGreeted = false
     static let confirms = true

@@ -1,5 +1,5 @@
-/// nginx with nchan: publishes with HTTP/1.1 requests, as many in a row as the limit in flight allows, and subscribes by
-/// WebSocket. The subscriber acknowledges nothing: nchan has no way to.
+/// nginx with nchan: publishes with HTTP/1.1 requests, as many in a row as the limit in flight allows, and subscribes
+/// by WebSocket. The subscriber acknowledges nothing: nchan has no way to.
 struct NchanConversation: Conversation {
     static let isGreeted = false
     static let confirms = true

@@ -3,9 +3,11 @@ import JSON
 
 /// The load for the servers that Carillon is measured beside (`Benchmarks/peers` starts them).
 ///
-/// Usage: `peerload mqtt|nats|jetstream|nchan --to HOST:PORT [options of LoadOptions]` publishes and receives, and prints what it
-/// measured. `peerload sessions mqtt|nats --to HOST:PORT --count N` connects idle subscribers, says when they are
-/// connected, and holds them until its standard input ends.
+/// Usage:
+/// - `peerload mqtt|nats|jetstream|nchan --to HOST:PORT [options of LoadOptions]` publishes and receives, and prints
+///   what it measured.
+/// - `peerload sessions mqtt|nats --to HOST:PORT --count N` connects idle subscribers, says when they are connected,
+///   and holds them until its standard input ends.
 @main
 enum PeerLoad {
     static func main() {

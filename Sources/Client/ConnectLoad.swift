@@ -31,8 +31,8 @@ package final class ConnectLoad {
     private var started = 0
     private var result = LoadResult()
 
-    /// `identities` are the devices by turns; none for bare handshakes. `caPEM` are the authorities to trust; nil verifies
-    /// nothing.
+    /// `identities` are the devices by turns; none for bare handshakes. `caPEM` are the authorities to trust; nil
+    /// verifies nothing.
     package init(
         to destination: Destination,
         caPEM: [UInt8]?,

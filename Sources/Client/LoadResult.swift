@@ -20,7 +20,7 @@ package struct LoadResult: Sendable {
     package var clientCPUSeconds = 0.0
     /// Whether requests were sent as planned, whatever the answers did.
     package var isOpenLoop = false
-    /// Why the last device's or connection's connection ended, if any did.
+    /// Why the last connection that failed did so; nil if none has.
     package var lastFailure: String?
 
     package init() {}

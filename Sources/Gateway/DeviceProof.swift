@@ -64,7 +64,7 @@ struct DeviceProof {
             notAfter: verdict.notAfter,
             key: key
         )
-        if known.count >= Limits.rememberedVerdicts { known.removeAll() }
+        if known.count >= Limits.rememberedCertificates { known.removeAll() }
         known[fingerprint] = accepted
         return accepted
     }

@@ -22,6 +22,6 @@ package final class GatewayClock: Sendable {
         if held.value != 0 { held.add(Int(interval.nanoseconds)) }
     }
 
-    /// Makes the clock stand, or go again from where it would be: what is counted must not depend on the machine's speed.
+    /// Makes the clock stand, or go again from where it would be: counts must not depend on the machine's speed.
     package func hold(_ on: Bool) { held.set(on ? Int(now().nanoseconds) : 0) }
 }

@@ -131,7 +131,7 @@ final class Home {
         }
         accepting = push.number
         defer { accepting = nil }
-        // Not if it stays in storage, nor if it takes another's place: that one must not leave the store before it came.
+        // Not if it stays in storage, nor if it takes another's place: that one must stay in the store until it came.
         let mayWait = queueEffects.isEmpty
         pump(device, at: now)
         if verdict == .accepted { makeDurable(push, device, mayWait: mayWait, at: now) }

@@ -137,7 +137,7 @@ final class Loop {
         if let delayed = home.nextDelayed { next = min(next, delayed) }
         // What came up while the last turn was being written must not wait for an event.
         if gathering.isWaiting || !dirty.isEmpty || !dirtyDevices.isEmpty || home.hasWork { return 0 }
-        // So must handshakes, and the devices that the last ones proved and that live on other loops.
+        // Nor must handshakes, nor devices that have just been proved and live on other loops.
         if !handshakes.isEmpty || outbox.contains(where: { !$0.isEmpty }) { return 0 }
         let wait = (next - shared.clock.now()).nanoseconds
         return Int32(min(max((wait + 999_999) / 1_000_000, 0), Limits.sleepMilliseconds))

@@ -24,7 +24,7 @@ struct UnansweredPushes {
     /// Takes one out; nil when it is not there.
     mutating func remove(_ number: UInt64) -> UnansweredPush? { place(of: number).map { list.remove(at: $0) } }
 
-    /// Takes all out, and what they inherited.
+    /// Takes all out. What they inherited stays until it is asked for.
     mutating func removeAll() -> [UnansweredPush] {
         defer { list = [] }
         return list
@@ -50,7 +50,8 @@ struct UnansweredPushes {
     private func place(of number: UInt64) -> Int? { list.firstIndex { $0.number == number } }
 }
 
-/// A push that the store has been asked to keep, until it says whether it did.
+/// A push that the store is to keep, by its number: it may end before the store has been asked, or before it has
+/// answered.
 struct SubmittedPush {
     let number: UInt64
     let device: DeviceState

@@ -18,8 +18,8 @@ package struct HTTP2Limits: Sendable {
     /// Refused streams, less answers. Past it the peer takes no hint and the connection ends.
     package var refusedStreams = 10_000
 
-    /// Rooms for a request's bytes that a connection keeps for its next requests, of 8 KiB at most each; past it they are
-    /// freed. A read of 64 KiB brings about 50 usual pushes before the first gives its room back.
+    /// Rooms for a request's bytes that a connection keeps for its next requests, of 8 KiB at most each; past it they
+    /// are freed. A read of 64 KiB brings about 50 usual pushes before the first gives its room back.
     package var spareRooms = 100
 
     package init(announcedStreams: Int = 1) {

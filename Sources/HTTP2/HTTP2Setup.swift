@@ -5,8 +5,8 @@ enum HTTP2Setup {
     /// nghttp2 ends a connection whose peer exceeds an acknowledged limit, so it is told one that no peer can reach;
     /// ours refuses single streams.
     private static let streamCeiling: UInt32 = 1 << 30
-    /// nghttp2 counts a CONTINUATION again for each read that cuts its header, so its limit must leave room for that. It
-    /// holds for the blocks of streams that are reset or ignored; for others ours does.
+    /// nghttp2 counts a CONTINUATION again for each read that cuts its header, so its limit must leave room for that.
+    /// It holds for the blocks of streams that are reset or ignored; for others ours does.
     private static let continuationCeiling = 64
 
     /// Makes a session whose callbacks get `context`, an `HTTP2Streams`. It lives no longer than `memory`.

@@ -1,7 +1,7 @@
 import CNGHTTP2
 
-/// Encodes header blocks as nghttp2's clients do: `authorization` is never indexed and `:path` not, so that of the usual
-/// headers of a push only the first block of a connection changes the table.
+/// Encodes header blocks as nghttp2's clients do: `authorization` is never indexed and `:path` not, so that of the
+/// usual headers of a push only the first block of a connection changes the table.
 package struct HeaderEncoder: ~Copyable {
     private let raw: OpaquePointer
 

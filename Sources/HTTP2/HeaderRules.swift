@@ -147,7 +147,7 @@ private func isScheme(_ value: UnsafeBufferPointer<UInt8>) -> Bool {
 }
 
 /// Whether a byte is below `limit`, at most 0x80, or DEL. Eight bytes at a time, without a way out before the end: the
-/// usual answer is no. A borrow from a byte that is too small can make its neighbour look so, too, which changes nothing.
+/// usual answer is no. The borrow of a byte that is too small may mark its neighbour, too, which changes nothing.
 @inline(__always)
 private func hasControl(_ bytes: UnsafeBufferPointer<UInt8>, below limit: UInt8) -> Bool {
     let ones: UInt64 = 0x0101_0101_0101_0101

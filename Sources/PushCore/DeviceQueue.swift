@@ -57,7 +57,7 @@ package struct DeviceQueue {
 
     /// One that is held; nil when it is not.
     package func push(numbered number: UInt64) -> Push? {
-        // A push that has waited for its acknowledgement and is asked for is in flight.
+        // Flights first: who asks mostly waits for an acknowledgement.
         if let flight = flights.first(where: { $0.entry.push.number == number }) { return flight.entry.push }
         for lane in lanes {
             if let entry = lane.entry(numbered: number) { return entry.push }

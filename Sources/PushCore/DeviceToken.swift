@@ -105,7 +105,7 @@ private func hexWord(_ digits: Span<UInt8>, at start: Int) -> UInt64? {
     return high << 32 | low
 }
 
-/// Eight digits, one in each byte of a word: nearly every push has 64 of them, and one by one they cost 900 instructions.
+/// Eight digits, one in each byte of a word: nearly every push has 64, and one by one they cost 900 instructions.
 private func hexHalf(_ digits: Span<UInt8>, at start: Int) -> UInt64? {
     var text: UInt64 = 0
     for index in start..<start + 8 { text = text << 8 | UInt64(digits[index]) }

@@ -34,8 +34,8 @@ package enum Limits {
     package static let nonceTolerance = Interval.seconds(5 * 60)
     /// Connects remembered per device inside twice the tolerance; past it the device is refused until one ages.
     package static let rememberedNonces = 600
-    /// How long nothing follows an acknowledgement that a plain client waits for, so that nothing shares its read at the
-    /// device (docs/decisions/0006-order-and-pauses.md).
+    /// How long nothing follows an acknowledgement that a plain client waits for, so that nothing shares its read at
+    /// the device (docs/decisions/0006-order-and-pauses.md).
     package static let pauseAfterAck = Interval.milliseconds(30)
     /// How long a push for a live device waits for its acknowledgement before it is written: long enough that most
     /// need no write, short beside the delay a provider notices.
@@ -46,8 +46,8 @@ package enum Limits {
     package static let heldAnswers = 8
     /// Bytes of a device's commands that may wait for the store or a pause; past it its socket is not read.
     package static let waitingCommands = 64 * 1024
-    /// Steps of handshakes that a loop takes in a turn, a third of a millisecond each; the others wait for the next turn,
-    /// so that pushes keep flowing while a thousand devices come back.
+    /// Steps of handshakes that a loop takes in a turn, a third of a millisecond each; the others wait for the next
+    /// turn, so that pushes keep flowing while a thousand devices come back.
     package static let handshakesPerTurn = 4
     /// Connections that a loop takes from one listener in a turn: the open ones wait meanwhile.
     package static let acceptsPerTurn = 64
@@ -80,9 +80,9 @@ package enum Limits {
     package static let revokedMemory = Interval.days(365)
     /// Revoked tokens remembered, over all loops; past it the oldest is forgotten.
     package static let revokedCount = 1_000_000
-    /// Device certificates that were accepted remembered per loop, about 120 bytes each: parsing and verifying one costs
-    /// more than the signature. Past it all are forgotten at once.
-    package static let rememberedVerdicts = 100_000
+    /// Accepted device certificates that a loop remembers, about 120 bytes each: to parse and verify one costs more
+    /// than the signature. Past it all are forgotten at once.
+    package static let rememberedCertificates = 100_000
     /// Days a device's certificate is good: long enough for a device in a drawer, short enough that a lost one ends.
     package static let deviceCertificateDays = 730
     /// Bytes of a device's name: a line of a list. The certificate's subject allows 64 characters of it.

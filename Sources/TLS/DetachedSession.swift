@@ -1,7 +1,7 @@
 import COpenSSL
 import TLSRecord
 
-/// A TLS 1.3 session that has let go of OpenSSL: a few hundred bytes of keys instead of 14 KB. It belongs to one thread.
+/// A TLS 1.3 session that has let go of OpenSSL: a few hundred bytes instead of 14 KB. It belongs to one thread.
 package final class DetachedSession {
     private var records: RecordSession
     private let transport: TLSTransport

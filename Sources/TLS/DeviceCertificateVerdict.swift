@@ -1,7 +1,7 @@
 import COpenSSL
 
-/// The answer to "may this certificate open a device session?". It never changes, so what matters of it is kept by the digest
-/// of the certificate; only the dates are compared anew with each Connect.
+/// The answer to "may this certificate open a device session?". It never changes, so what matters of it is kept by the
+/// digest of the certificate; only the dates are compared anew with each Connect.
 package struct DeviceCertificateVerdict: Sendable {
     /// Why, or why not.
     package enum Result: Sendable {

@@ -2,8 +2,8 @@ import COpenSSL
 
 /// Verifies what the devices of one loop sign, with keys that stand in their certificates.
 ///
-/// All of P-256 go through one key whose point is replaced: that costs 2 us, a key of its own 40 us and one that is parsed
-/// from its DER 200 us, beside 60 us for the signature.
+/// All of P-256 go through one key whose point is replaced: that costs 2 us, a key of its own 40 us and one that is
+/// parsed from its DER 200 us, beside 60 us for the signature.
 package final class DeviceSignatures {
     private let key: OpaquePointer
     private let context: OpaquePointer

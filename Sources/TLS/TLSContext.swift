@@ -81,8 +81,8 @@ package final class TLSContext: Sendable {
         try attempt(TLSError.credentials) { SSL_CTX_check_private_key(raw) }
     }
 
-    /// SHA-256 and AES-128 are as strong as the keys of the handshake, and make it 5 % cheaper than what most clients put
-    /// first. Who puts ChaCha20 first has no AES in hardware, and gets it.
+    /// SHA-256 and AES-128 are as strong as the keys of the handshake, and make it 5 % cheaper than what most clients
+    /// put first. Who puts ChaCha20 first has no AES in hardware, and gets it.
     private func preferCheapSuites() throws(TLSError) {
         SSL_CTX_set_options(raw, shim_SSL_OP_CIPHER_SERVER_PREFERENCE | shim_SSL_OP_PRIORITIZE_CHACHA)
         let suites = "TLS_AES_128_GCM_SHA256:TLS_CHACHA20_POLY1305_SHA256:TLS_AES_256_GCM_SHA384"

@@ -3,7 +3,7 @@ import COpenSSL
 /// Keyed cipher contexts for the sessions of one loop that were busy last.
 ///
 /// A context is more than twice as large as a session, and setting its key costs a good part of sealing a push
-/// (docs/decisions/0011-tls-detachment.md). So a session that sleeps has none, and one that is busy finds its own again.
+/// (docs/decisions/0011-tls-detachment.md). So a session that sleeps has none, and a busy one finds its own again.
 package final class CipherPool {
     /// A place in the pool that may have gone to somebody else.
     struct Lease {

@@ -9,7 +9,7 @@ struct KeyUpdate {
     /// Whether the rest of a message must come next.
     var isUnfinished: Bool { count > 0 }
 
-    /// Takes the content of a handshake record. Says whether a KeyUpdate is complete, and if so whether it wants another.
+    /// Takes the content of a handshake record. Says whether a KeyUpdate is complete, and whether it wants another.
     mutating func receive(_ content: Span<UInt8>) throws(RecordError) -> (isComplete: Bool, isRequest: Bool) {
         guard !content.isEmpty else { throw .broken(.unexpectedMessage) }
         for index in content.indices {

@@ -35,8 +35,8 @@ struct FrameBuffer {
     }
 
     mutating func append(_ new: Span<UInt8>) {
-        // After a failure nothing will be read, so nothing is kept. Appending nothing to an empty array writes to the one
-        // empty array that all threads share.
+        // After a failure nothing will be read, so nothing is kept. Appending nothing to an empty array writes to the
+        // one empty array that all threads share.
         guard failure == nil, !new.isEmpty else { return }
         bytes.append(addingCapacity: new.count) { output in
             for index in new.indices { output.append(new[index]) }

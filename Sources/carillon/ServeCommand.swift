@@ -65,7 +65,7 @@ struct ServeRequest: Sendable {
     let testHooks: Bool
     let json: Bool
 
-    /// The files as they are now, by the settings as they are now, for SIGHUP; throws what would have stopped the start.
+    /// Files and settings as they are now, for SIGHUP; throws what would have stopped the start.
     func reloadedFiles() throws(CommandError) -> InstanceFiles {
         try StartFiles.read(Instance(configPath: instance.configPath, overrides: overrides))
     }

@@ -74,6 +74,12 @@ import Testing
         }
     }
 
+    @Test(arguments: SourceFile.swift)
+    func `a comment fits on its line`(_ file: SourceFile) throws {
+        // What the formatter leaves alone.
+        try check(Ban(pattern: #"^(?= *//).{121,}$"#, instead: "a line has 120 columns"), file, in: \.text)
+    }
+
     @Test(arguments: SourceFile.product)
     func `the product uses nothing that is banned`(_ file: SourceFile) throws {
         for ban in Self.codeBans { try check(ban, file, in: \.code) }
