@@ -7,7 +7,7 @@ import ssl
 from courier import KEEP_ALIVE, KEEP_ALIVE_ACK, unverified_context
 from harness import APP, Sandbox
 
-#: What a loop lets be opening at a time, unless set otherwise.
+#: Fewer than `limits.handshakes` (64 unless set), so that all are accepted at once.
 STORM = 60
 
 
