@@ -3,7 +3,6 @@
 package struct LatencyHistogram: Sendable {
     /// Buckets per power of two, as a power of two itself.
     private static let precisionBits = 9
-    private static let bucketsPerPower = 1 << precisionBits
     /// Longer than an hour is an hour: whoever waits so long has another problem than its exact length.
     private static let limitNanoseconds: Int64 = 3_600_000_000_000
 
