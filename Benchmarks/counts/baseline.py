@@ -23,10 +23,15 @@ def rounded(value: float) -> float:
     return float(f"{value:.4g}") if value < 1000 else int(float(f"{value:.4g}"))
 
 
+def bound(entry: dict) -> float:
+    """How far a count may be off: a share of it, or a slack where there is hardly anything to have a share of."""
+    return max(entry["tolerance"] * entry["value"], entry.get("slack", 0))
+
+
 def verdict(entry: dict, value: float) -> str:
     """"same", "worse" or "better": all counts are better when they are smaller."""
     change = value - entry["value"]
-    if abs(change) <= entry["tolerance"] * entry["value"]:
+    if abs(change) <= bound(entry):
         return "same"
     return "worse" if change > 0 else "better"
 
@@ -40,7 +45,7 @@ def compare(counted: dict[str, float]) -> list[str]:
         change = 100 * (value / entry["value"] - 1)
         print(
             f"{name:22} {value:12,.2f} {entry['unit']:16} was {entry['value']:>12,} "
-            f"{change:+6.1f} % (bound {100 * entry['tolerance']:.0f} %) {'' if found == 'same' else found.upper()}"
+            f"{change:+6.1f} % (bound {100 * bound(entry) / entry['value']:.0f} %) {'' if found == 'same' else found.upper()}"
         )
         if found == "worse":
             worse.append(name)
