@@ -79,6 +79,11 @@ def test_a_small_count_may_be_off_by_its_slack():
     assert [baseline.verdict(entry, value) for value in (0.49, 0.51)] == ["same", "worse"]
 
 
+def test_on_another_processor_bounds_are_wider():
+    entry = {"value": 100, "tolerance": 0.04}
+    assert [baseline.verdict(entry, value, baseline.ELSEWHERE) for value in (119, 121)] == ["same", "worse"]
+
+
 def test_every_count_of_the_baseline_is_whole():
     for name, entry in baseline.load().items():
         assert set(entry) - {"slack"} == {"value", "tolerance", "unit", "what"}, name
