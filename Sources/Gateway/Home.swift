@@ -27,14 +27,14 @@ final class Home {
     /// What queues asked for and was not carried out yet.
     var queueEffects: [QueueEffect] = []
     /// Objects of pushes that have just ended.
-    private var over: [QueuedPush] = []
+    var over: [QueuedPush] = []
     /// Objects for pushes to come.
     private var spares: [QueuedPush] = []
     /// Memory of ended pushes' contents, for those to come.
     private var rooms: [[UInt8]] = []
 
     /// The push that is being accepted: what it replaces ends meanwhile, and it may itself.
-    private var accepting: UInt64?
+    private(set) var accepting: UInt64?
     /// Pushes for live devices, to be written unless they are acknowledged first; in order of their time. By number, so
     /// that one that has ended is freed at once: its memory is still warm for the next.
     private var delayed: [(due: Moment, push: SubmittedPush)] = []
@@ -198,9 +198,11 @@ final class Home {
         for push in pushes {
             guard let waiting = push.device.unanswered.remove(push.number) else { continue }
             answer(error == nil ? .accepted : .refused(.serviceUnavailable), waiting, push.device)
-            if error == nil { continue }
-            guard push.device.queue.withdraw(push.number) else { continue }
-            metrics.held.add(-1)
+            guard error != nil else {
+                endDisplaced(by: push.number, push.device, at: now)
+                continue
+            }
+            withdraw(push.number, push.device, at: now)
             // Its place in the window is free.
             pump(push.device, at: now)
         }
@@ -212,7 +214,7 @@ final class Home {
         for device in Array(devices.values) + orphans where !device.unanswered.isEmpty {
             for waiting in device.unanswered.removeAll() {
                 answer(.refused(.shutdown), waiting, device)
-                if device.queue.withdraw(waiting.number) { metrics.held.add(-1) }
+                withdraw(waiting.number, device, at: now)
                 if waiting.isSubmitted { changes.append(.discard(waiting.number)) }
             }
         }
@@ -251,12 +253,13 @@ final class Home {
             (fromStorage ? metrics.deliveredFromStorage : metrics.deliveredLive).add(1)
             if !fromStorage { metrics.deliverySeconds.observe(Int((now - queued.push.acceptedAt).nanoseconds)) }
             record(queued.push, Outcome(fromStorage ? .deliveredFromStorage : .delivered), device, at: now)
-            finish(queued.push, device)
+            finish(queued.push, device, at: now)
             over.append(queued)
         case .discarded(let queued, let cause, let fromStorage):
+            if cause.isReplacement, displace(queued, cause, fromStorage: fromStorage, device) { return }
             metrics.discarded(cause)
             record(queued.push, Outcome(cause, fromStorage: fromStorage), device, at: now)
-            finish(queued.push, device, cause)
+            finish(queued.push, device, cause, at: now)
             over.append(queued)
         case .revoked(let number):
             if let registration = device.registration(numbered: number) { revoke(registration, at: now) }
@@ -274,7 +277,7 @@ final class Home {
     }
 
     /// The push has ended: it is answered if it was not, and the store forgets it if it ever knew it.
-    private func finish(_ push: Push, _ device: DeviceState, _ cause: DiscardCause? = nil) {
+    private func finish(_ push: Push, _ device: DeviceState, _ cause: DiscardCause? = nil, at now: Moment) {
         metrics.held.add(-1)
         if push.isOnce { return }
         guard let waiting = device.unanswered.remove(push.number) else {
@@ -285,6 +288,7 @@ final class Home {
         if cause?.isReplacement == true, let accepting, device.unanswered.contains(accepting) {
             device.unanswered.leave(waiting, to: accepting)
         } else {
+            endDisplaced(by: push.number, device, at: now)
             answer(.accepted, waiting, device)
         }
     }
@@ -314,7 +318,7 @@ final class Home {
     }
 
     /// A line for the delivery log.
-    private func record(_ push: Push, _ outcome: Outcome, _ device: DeviceState, at now: Moment) {
+    func record(_ push: Push, _ outcome: Outcome, _ device: DeviceState, at now: Moment) {
         switch config.effectiveLogDeliveries {
         case .off: return
         case .discarded where !outcome.state.isDiscarded: return
@@ -337,7 +341,7 @@ final class Home {
 }
 
 /// What has become of a push, and why.
-private struct Outcome {
+struct Outcome {
     let state: DeliveryState
     let cause: DiscardCause?
 

@@ -14,6 +14,8 @@ struct UnansweredPushes {
     private var list: [UnansweredPush] = []
     /// By number, the answers due to pushes whose place it took before they were durable: they are safe when it is.
     private var inherited: [UInt64: [ReplyAddress]] = [:]
+    /// By number, the pushes whose place it took: they end when it is durable or over, and come back if it is refused.
+    private var displaced: [UInt64: [DisplacedPush]] = [:]
 
     var isEmpty: Bool { list.isEmpty }
 
@@ -37,9 +39,18 @@ struct UnansweredPushes {
         return true
     }
 
-    /// Lets the push `heir` answer for `push`, too, and for what that has inherited.
+    /// Lets the push `heir` answer for `push`, too, for what that has inherited and what it has displaced.
     mutating func leave(_ push: UnansweredPush, to heir: UInt64) {
         inherited[heir, default: []] += [push.reply] + takeInherited(push.number)
+        for older in takeDisplaced(push.number) { displace(older, by: heir) }
+    }
+
+    /// Notes that `heir`, which is unanswered, has taken the place of a push.
+    mutating func displace(_ push: DisplacedPush, by heir: UInt64) { displaced[heir, default: []].append(push) }
+
+    /// The pushes whose place one has taken, once.
+    mutating func takeDisplaced(_ number: UInt64) -> [DisplacedPush] {
+        displaced.isEmpty ? [] : displaced.removeValue(forKey: number) ?? []
     }
 
     /// The answers that a push has inherited, once.
@@ -48,6 +59,14 @@ struct UnansweredPushes {
     }
 
     private func place(of number: UInt64) -> Int? { list.firstIndex { $0.number == number } }
+}
+
+/// A push that was answered 200 and whose place was taken by one that may yet be refused.
+struct DisplacedPush {
+    let queued: QueuedPush
+    let cause: DiscardCause
+    /// It had waited: its end is told as "from storage".
+    let fromStorage: Bool
 }
 
 /// A push that the store is to keep, by its number: it may end before the store has been asked, or before it has

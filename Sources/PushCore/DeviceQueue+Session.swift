@@ -172,6 +172,22 @@ extension DeviceQueue {
         return true
     }
 
+    /// Puts back a push whose place was taken by one that was withdrawn.
+    package mutating func putBack(_ queued: QueuedPush, wasStored: Bool) -> PutBackVerdict {
+        let push = queued.push
+        guard let lane = lane(of: push.registration) else { return .unknownRegistration }
+        if push.content.hasCollapseID {
+            if let newer = lanes[lane].first(where: { push.isReplaced(by: $0.push) }) {
+                return .replaced(by: newer.push.number)
+            }
+            if let newer = flights.first(where: { push.isReplaced(by: $0.entry.push) }) {
+                return .replaced(by: newer.entry.push.number)
+            }
+        }
+        putBack(WaitingPush(queued, wasStored: wasStored))
+        return .waits
+    }
+
     /// Discards what expired while it waited.
     package mutating func dropExpired(at now: Moment, into effects: inout [QueueEffect]) {
         for lane in lanes.indices { dropExpired(lane, at: now, into: &effects) }

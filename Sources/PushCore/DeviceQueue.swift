@@ -60,7 +60,7 @@ package struct DeviceQueue {
         // Flights first: who asks mostly waits for an acknowledgement.
         if let flight = flights.first(where: { $0.entry.push.number == number }) { return flight.entry.push }
         for lane in lanes {
-            if let entry = lane.entry(numbered: number) { return entry.push }
+            if let entry = lane.first(where: { $0.push.number == number }) { return entry.push }
         }
         return nil
     }

@@ -17,9 +17,9 @@ struct QueueLane {
     /// The oldest of a rank.
     func head(_ rank: Int) -> WaitingPush? { lists[rank].first }
 
-    func entry(numbered number: UInt64) -> WaitingPush? {
+    func first(where matches: (WaitingPush) -> Bool) -> WaitingPush? {
         for rank in 0..<3 {
-            if let entry = lists[rank].first(where: { $0.push.number == number }) { return entry }
+            if let entry = lists[rank].first(where: matches) { return entry }
         }
         return nil
     }

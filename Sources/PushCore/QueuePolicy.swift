@@ -75,3 +75,13 @@ package enum QueueVerdict: Equatable, Sendable {
     /// The device is present and too much waits: nothing was kept.
     case tooMany
 }
+
+/// What became of a push that was put back into a queue.
+package enum PutBackVerdict: Equatable, Sendable {
+    /// It waits in its old place.
+    case waits
+    /// Another with its collapse id has come meanwhile.
+    case replaced(by: UInt64)
+    /// Its registration has ended.
+    case unknownRegistration
+}

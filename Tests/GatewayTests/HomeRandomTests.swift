@@ -83,12 +83,19 @@ private struct HomeRun {
         let headers: [RequestField: String?] = [
             .priority: random.pick(["10", "5"]), .expiration: "\(bench.now.seconds + age)",
         ]
+        let held = bench.device.queue.held(for: bench.registration.number).map(\.number)
         try bench.offer(collapseID: random.pick(["", "a", "b"]), headers)
         guard let event = bench.home.events.first, event.state == .received, let push = event.push else { return }
         pushes[push.number] = push
         unanswered[bench.places] = push.number
         for event in bench.home.events.dropFirst() where event.cause?.isReplacement == true {
             successors[event.number] = push.number
+        }
+        // What was promised ends only with the promise of its heir, but its place is taken now.
+        let stillHeld = Set(bench.device.queue.held(for: bench.registration.number).map(\.number))
+        let over = Set(bench.home.events.filter(\.state.isFinal).map(\.number))
+        for number in held where !stillHeld.contains(number) && !over.contains(number) {
+            successors[number] = push.number
         }
     }
 
@@ -102,8 +109,14 @@ private struct HomeRun {
     private mutating func commit() {
         guard !batches.isEmpty else { return }
         let batch = batches.removeFirst()
-        for push in batch.pushes { stored[push.number] = push }
         lazy += batch.discards
+        guard !random.once(in: 6) else {
+            let failed = Set(batch.pushes.map(\.number))
+            successors = successors.filter { !failed.contains($0.value) }
+            let error = StoreError(.test, "a test made it fail", file: "the store")
+            return bench.home.committed(batch.appends, error, at: bench.now)
+        }
+        for push in batch.pushes { stored[push.number] = push }
         bench.home.committed(batch.appends, nil, at: bench.now)
     }
 

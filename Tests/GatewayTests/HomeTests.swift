@@ -157,14 +157,15 @@ import Testing
         #expect(bench.effects() == ["answer 1 503 ServiceUnavailable", "notify 2 over 1"])
     }
 
-    @Test func `a push that takes another's place is written with its discard`() throws {
+    @Test func `a push leaves the store once the one that takes its place is in it`() throws {
         var bench = try HomeBench.live { $0.deliveryWindow = 1 }
         try bench.offer()
         try bench.offer(collapseID: "score")
         bench.pass(Limits.writeDelay)
         bench.commit()
         try bench.offer(collapseID: "score")
-        #expect(bench.changes() == ["discard 2", "append 3"])
+        #expect(bench.commit() == ["append 3"])
+        #expect(bench.changes() == ["discard 2"])
     }
 
     @Test func `a push that another takes the place of is answered with it`() throws {
@@ -182,6 +183,32 @@ import Testing
         bench.commit(failure)
         #expect(bench.answers() == ["answer 2 503 ServiceUnavailable", "answer 1 503 ServiceUnavailable"])
         #expect(bench.metrics.held.value == 0)
+    }
+
+    @Test(arguments: ["score", ""])
+    func `a push that was promised comes back when the one in its place is refused`(_ collapseID: String) throws {
+        var bench = HomeBench { $0.queueLimit = 1 }
+        try bench.offer(collapseID: collapseID)
+        bench.commit()
+        _ = (bench.effects(), bench.events())
+        for _ in 2...3 { try bench.offer(collapseID: collapseID) }
+        bench.commit(failure)
+        #expect(bench.answers() == ["answer 3 503 ServiceUnavailable", "answer 2 503 ServiceUnavailable"])
+        #expect(bench.changes().filter { $0 == "discard 1" } == [] && bench.metrics.held.value == 1)
+        #expect(bench.events().contains { $0.hasSuffix(" 1") } == false)
+        try bench.connect()
+        #expect(bench.effects() == ["notify 1 over 1"])
+    }
+
+    @Test func `a drain gives the place of a refused push back`() throws {
+        var bench = HomeBench()
+        try bench.offer(collapseID: "score")
+        bench.commit()
+        try bench.offer(collapseID: "score")
+        _ = (bench.effects(), bench.changes())
+        bench.home.refuseUnanswered(at: bench.now)
+        #expect(bench.answers() == ["answer 2 503 Shutdown"])
+        #expect(bench.changes() == ["discard 2"] && bench.metrics.held.value == 1)
     }
 
     @Test func `a push that gives its place to one for once is answered at once`() throws {
