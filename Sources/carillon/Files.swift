@@ -50,11 +50,15 @@ enum Files {
 
     /// Writes a file in place of the one that may be there: whoever reads it sees the old or the new one, whole.
     static func replace(_ path: String, _ bytes: [UInt8], mode: mode_t) throws(CommandError) {
-        let new = "\(path).new"
-        // What a run that was cut short has left.
-        unlink(new)
-        try create(new, bytes, mode: mode)
-        guard rename(new, path) == 0 else { throw failure("replace", path) }
+        // Its own name: two runs at once must not take each other's file away, nor one that the operator has.
+        let new = "\(path).\(getpid())"
+        do throws(CommandError) {
+            try create(new, bytes, mode: mode)
+            guard rename(new, path) == 0 else { throw failure("replace", path) }
+        } catch {
+            unlink(new)
+            throw error
+        }
     }
 
     static func createDirectory(_ path: String) throws(CommandError) {

@@ -146,3 +146,29 @@ def test_more_than_the_queues_hold_is_refused(instance):
     arguments = ("pushes", "--offline", "--devices", "2", "--count", "300", "--warm-up", "0")
     done = command("bench", *arguments, "--config", instance.facts["config"], **ports(instance))
     assert done.returncode == 2 and "say --devices 3" in done.stderr
+
+
+def test_benches_at_once_enrol_their_devices(instance):
+    bench(instance, "clean")
+    arguments = [binary(), "bench", "pushes", "--devices", "40", *SMALL, "--config", instance.facts["config"]]
+    environment = clean_environment() | ports(instance)
+    runs = [
+        subprocess.Popen(arguments, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        for _ in range(3)
+    ]
+    said = [run.communicate(timeout=60)[1] for run in runs]
+    assert [run.returncode for run in runs] == [0] * 3, said
+    data = instance.directory / "data"
+    assert [path.name for path in data.glob("bench-devices*")] == ["bench-devices"]
+    bench(instance, "clean")
+
+
+def test_a_file_that_cannot_be_replaced_leaves_nothing_behind(instance, tmp_path):
+    folder, neighbour = tmp_path / "tokens", tmp_path / "tokens.new"
+    folder.mkdir()
+    neighbour.write_text("mine")
+    arguments = ("pushes", "--devices", "2", *SMALL, "--tokens-out", str(folder))
+    done = command("bench", *arguments, "--config", instance.facts["config"], **ports(instance))
+    assert done.returncode == 1 and "cannot replace" in done.stderr
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["tokens", "tokens.new"]
+    assert neighbour.read_text() == "mine"

@@ -208,3 +208,35 @@ def test_tokens_revocations_and_devices_survive_a_kill(fresh):
         push(instance, token, 1)
         assert received(courier, 1) == [1]
         leave(instance, courier)
+
+
+# What was promised, and then replaced by what was refused
+
+
+def test_a_refused_push_takes_no_place(fresh):
+    """The one that was to be replaced was answered 200; its heir was not."""
+    instance = fresh()
+    identity, (token,) = instance.offline(APP)
+    assert instance.push(token, {"apns-collapse-id": "x"}, b'{"n":1}').status == 200
+    instance.admin.fail_store(1)
+    assert instance.push(token, {"apns-collapse-id": "x"}, b'{"n":2}').status == 503
+    assert len(instance.admin.queue(token)) == 1
+    courier, _ = instance.online(APP, identity=identity)
+    with courier:
+        assert courier.expect_notify().payload == b'{"n":1}'
+
+
+def test_refused_pushes_do_not_empty_a_full_queue(fresh):
+    instance = fresh()
+    _, (token,) = instance.offline(APP)
+    with instance.client() as client:
+        assert all(instance.push_on(client, token).status == 200 for _ in range(100))
+        instance.admin.hold_store(True)
+        instance.admin.fail_store(5)
+        streams = [client.start(instance.headers(token), b"{}") for _ in range(100)]
+        client.drain(0.3)
+        instance.admin.hold_store(False)
+        client.wait(*streams)
+        instance.admin.fail_store(0)
+        refused = sum(stream.status == 503 for stream in streams)
+    assert refused and len(instance.admin.queue(token)) == 100
