@@ -106,6 +106,16 @@ final class Control: Sendable {
         guard reply.wait(milliseconds: Self.patienceMilliseconds) == true else { throw .unavailable }
     }
 
+    /// The payloads of stored pushes, in the order of their numbers' list; nil for one that is over.
+    func payloads(_ numbers: [UInt64]) throws(AdminFailure) -> [[UInt8]?] {
+        let reply = Reply<[[UInt8]?]?>()
+        shared.store.read(numbers) { reply.set(try? $0.get()) }
+        guard let answer = reply.wait(milliseconds: Self.patienceMilliseconds), let payloads = answer else {
+            throw .unavailable
+        }
+        return payloads
+    }
+
     /// Makes changes durable, then lets every loop know the new catalog before it returns.
     func update(
         _ decide: @Sendable (Catalog) throws(AdminFailure) -> (apps: [App], keys: [ProviderKey], changes: [StoreChange])

@@ -208,19 +208,20 @@ extension Home {
         changes.append(.forget(registration: registration.record.number))
     }
 
-    /// Discards what expired, and forgets tokens that have been dead for a year.
+    /// Discards what expired, leaves old payloads to the store, and forgets tokens that have been dead for a year.
     func sweep(at now: Moment) {
-        for device in devices.values where device.queue.heldCount > 0 { dropExpired(device, at: now) }
-        for device in orphans { dropExpired(device, at: now) }
+        for device in devices.values where device.queue.heldCount > 0 { sweep(device, at: now) }
+        for device in orphans { sweep(device, at: now) }
         while let registration = ended.takeOldest(at: now, limit: Limits.revokedCount / Int(numbers.stride)) {
             registrations.removeValue(forKey: registration.record.token)
             changes.append(.forget(registration: registration.record.number))
         }
     }
 
-    private func dropExpired(_ device: DeviceState, at now: Moment) {
+    private func sweep(_ device: DeviceState, at now: Moment) {
         device.queue.dropExpired(at: now, into: &queueEffects)
         apply(device, at: now)
+        unloadPayloads(device, at: now)
     }
 
     /// When the oldest push that is held was accepted.

@@ -22,6 +22,10 @@ final class Home {
 
     /// Devices that exist only for one registration made without one.
     var orphans: [DeviceState] = []
+    /// Pushes whose turn has come and whose payloads are in the store, until the loop takes them.
+    var wanted: [HeldPush] = []
+    /// Devices whose payloads the store could not give.
+    var unread: [DeviceState] = []
     /// Registrations that have ended, to be forgotten one day.
     var ended = EndedRegistrations()
     /// What queues asked for and was not carried out yet.
@@ -37,7 +41,7 @@ final class Home {
     private(set) var accepting: UInt64?
     /// Pushes for live devices, to be written unless they are acknowledged first; in order of their time. By number, so
     /// that one that has ended is freed at once: its memory is still warm for the next.
-    private var delayed: [(due: Moment, push: SubmittedPush)] = []
+    private var delayed: [(due: Moment, push: HeldPush)] = []
     private var delayedStart = 0
 
     init(config: Config, metrics: Metrics, numbers: Numbers) {
@@ -142,21 +146,21 @@ final class Home {
         if !mayWait {
             submit(push, device)
         } else if device.unanswered.contains(push.number) {
-            delayed.append((now + Limits.writeDelay, SubmittedPush(number: push.number, device: device)))
+            delayed.append((now + Limits.writeDelay, HeldPush(number: push.number, device: device)))
         }
     }
 
     private func submit(_ push: Push, _ device: DeviceState) {
         guard device.unanswered.submit(push.number) else { return }
         changes.append(.append(push))
-        submitted.append(SubmittedPush(number: push.number, device: device))
+        submitted.append(HeldPush(number: push.number, device: device))
     }
 
     /// Pushes whose `append` is among `changes`.
-    private(set) var submitted: [SubmittedPush] = []
+    private(set) var submitted: [HeldPush] = []
 
     /// Hands over what must be written now; the pushes are those to name in `committed` afterwards.
-    func takeChanges() -> (changes: [StoreChange], pushes: [SubmittedPush]) {
+    func takeChanges() -> (changes: [StoreChange], pushes: [HeldPush]) {
         defer {
             changes = []
             submitted = []
@@ -168,7 +172,7 @@ final class Home {
     var hasEffects: Bool { !effects.isEmpty || !answers.isEmpty }
 
     /// Whether something waits to be taken.
-    var hasWork: Bool { hasEffects || !changes.isEmpty }
+    var hasWork: Bool { hasEffects || !changes.isEmpty || !wanted.isEmpty }
 
     /// Turns delayed pushes whose time has come into changes. Those at the front that were acknowledged are let go
     /// before: they need no turn, and their devices are still warm in the processor's cache.
@@ -194,7 +198,7 @@ final class Home {
     var nextDelayed: Moment? { delayedStart < delayed.count ? delayed[delayedStart].due : nil }
 
     /// A batch is durable, or failed: then what was not acknowledged meanwhile is taken back and refused.
-    func committed(_ pushes: [SubmittedPush], _ error: StoreError?, at now: Moment) {
+    func committed(_ pushes: [HeldPush], _ error: StoreError?, at now: Moment) {
         for push in pushes {
             guard let waiting = push.device.unanswered.remove(push.number) else { continue }
             answer(error == nil ? .accepted : .refused(.serviceUnavailable), waiting, push.device)
@@ -226,6 +230,7 @@ final class Home {
     func pump(_ device: DeviceState, at now: Moment) {
         if let session = device.session {
             device.queue.pump(at: now, room: &session.room, into: &queueEffects)
+            if device.queue.lacksPayload { wantPayloads(device, at: now) }
         }
         apply(device, at: now)
     }

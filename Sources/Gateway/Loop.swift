@@ -64,7 +64,8 @@ final class Loop {
     var openingCount = 0
     var handshakes = HandshakeQueue()
     private var mail: [LoopMessage] = []
-    private var batches: [UInt64: [SubmittedPush]] = [:]
+    private var batches: [UInt64: [HeldPush]] = [:]
+    private var reads: [UInt64: [HeldPush]] = [:]
     /// What batches say of devices and registrations, and what is to be said again because it could not be written.
     private var records: [UInt64: [StoreChange]] = [:]
     private var unwritten: [StoreChange] = []
@@ -160,6 +161,7 @@ final class Loop {
         case .answer(let verdict, let address): deliver(verdict, to: address)
         case .device(let device): adopt(device)
         case .committed(let batch, let error): committed(batch, error)
+        case .read(let batch, let payloads): read(batch, payloads)
         case .perform(let work): work(self)
         case .drain(let step): drain(step)
         case .stop: isStopped = true
@@ -178,6 +180,7 @@ final class Loop {
         home.submitDelayed(at: now)
         carryOutEffects()
         submit()
+        readPayloads()
         // Devices first: a push is on its way, an answer only tells of it.
         if gathering.mustWait(afterRequests: turnRequests) { flushAnswers() } else { flushDevices() }
         flushDirty()
@@ -210,6 +213,30 @@ final class Loop {
         onDurable[batch] = waiting
         let mailbox = shared.mailboxes[index]
         shared.store.submit(changes) { mailbox.post(.committed(batch: batch, $0)) }
+    }
+
+    private func readPayloads() {
+        let wanted = home.takeWanted()
+        guard !wanted.isEmpty else { return }
+        let batch = nextBatch
+        nextBatch += 1
+        reads[batch] = wanted
+        let mailbox = shared.mailboxes[index]
+        shared.store.read(wanted.map(\.number)) { mailbox.post(.read(batch: batch, $0)) }
+    }
+
+    private func read(_ batch: UInt64, _ payloads: Result<[[UInt8]?], StoreError>) {
+        guard let pushes = reads.removeValue(forKey: batch) else { return }
+        switch payloads {
+        case .success(let payloads):
+            for (push, payload) in zip(pushes, payloads)
+            where payload == nil && push.device.queue.push(numbered: push.number) != nil {
+                shared.log.error("the store has lost a push", LogField("number", "\(push.number)"))
+            }
+        case .failure(let error): shared.log.warning("the store cannot be read", LogField("error", "\(error)"))
+        }
+        home.read(pushes, payloads, at: now)
+        carryOutEffects()
     }
 
     /// Runs `work` on this loop once this turn's changes are durable, or could not be made so.
@@ -248,6 +275,7 @@ final class Loop {
             nextSample = now + .seconds(1)
             // A listener that paused for want of descriptors has no other event to wake it.
             resumeListeners()
+            home.readAgain(at: now)
             home.changes = unwritten + home.changes
             unwritten = []
             if index == 0 { shared.rates.sample(at: Clock.monotonic()) }

@@ -15,7 +15,7 @@ struct QueueRoutes {
         }
         guard let pushes = found.compactMap({ $0 }).first else { throw .notFound("no registration with this token") }
         let sorted = pushes.sorted { $0.number < $1.number }
-        let showsPayload = request.query["payload"] == "true"
+        let payloads = request.query["payload"] == "true" ? try readPayloads(of: sorted) : nil
         let now = control.now
         return try ListPage(request).response(sorted, key: { pageKey($0.number) }) { push, writer in
             writer.field("id", String(push.number))
@@ -26,7 +26,22 @@ struct QueueRoutes {
             let collapseID = push.content.hasCollapseID ? String(decoding: push.content.collapseID, as: UTF8.self) : nil
             writer.field("collapseID", collapseID)
             writer.field("ageSeconds", (now - push.acceptedAt).fractionalSeconds)
-            if showsPayload { writer.field("payload", base64Encoded(Array(push.content.payload))) }
+            if let payloads {
+                let payload = push.content.hasPayload ? Array(push.content.payload) : payloads[push.number]
+                writer.field("payload", payload.map { base64Encoded($0) })
+            }
         }
+    }
+
+    /// The payloads that are in the store alone; those of pushes that have ended meanwhile are left out.
+    private func readPayloads(of pushes: [Push]) throws(AdminFailure) -> [UInt64: [UInt8]] {
+        let numbers = pushes.lazy.filter { !$0.content.hasPayload }.map(\.number)
+        guard !numbers.isEmpty else { return [:] }
+        let payloads = try control.payloads(Array(numbers))
+        return Dictionary(
+            uniqueKeysWithValues: zip(numbers, payloads).compactMap { number, payload in
+                payload.map { (number, $0) }
+            }
+        )
     }
 }

@@ -69,9 +69,8 @@ struct DisplacedPush {
     let fromStorage: Bool
 }
 
-/// A push that the store is to keep, by its number: it may end before the store has been asked, or before it has
-/// answered.
-struct SubmittedPush {
+/// A push that somebody will speak of again, by its number: it may end before.
+struct HeldPush {
     let number: UInt64
     let device: DeviceState
 }

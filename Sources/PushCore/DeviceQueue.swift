@@ -24,6 +24,8 @@ package struct DeviceQueue {
     private(set) var marked = 0
     /// Entries that the next `pump` sends or discards.
     private var onceCount = 0
+    /// The last `pump` came to a push whose payload is in the store: what follows waits for it (`missingPayloads`).
+    package private(set) var lacksPayload = false
     /// A priority 10 went to the sleeping device: what has priority 5 and no higher number may follow it.
     var released: UInt64 = 0
 
@@ -202,13 +204,15 @@ package struct DeviceQueue {
     package mutating func pump(at now: Moment, room: inout Int, into effects: inout [QueueEffect]) {
         guard hasSession, waitingCount > 0 else { return }
         pumpAll(at: now, room: &room, into: &effects)
-        guard onceCount > 0 else { return }
+        // What is for once waits with the others while a payload comes from the store.
+        guard onceCount > 0, !lacksPayload else { return }
         for lane in lanes.indices { discardWaiting(.expired, lane, into: &effects, where: \.push.isOnce) }
         // What stood behind them may have found room.
         pumpAll(at: now, room: &room, into: &effects)
     }
 
     private mutating func pumpAll(at now: Moment, room: inout Int, into effects: inout [QueueEffect]) {
+        lacksPayload = false
         for rank in 0..<3 {
             // When one finds no room, nothing behind it may overtake it.
             guard pump(rank, at: now, room: &room, into: &effects) else { return }
@@ -229,6 +233,10 @@ package struct DeviceQueue {
             }
             let size = push.content.payloadCount + Limits.frameOverhead
             guard flights.count < policy.window, size <= room else { return false }
+            guard push.content.hasPayload else {
+                lacksPayload = true
+                return false
+            }
             room -= size
             let entry = lanes[lane].takeHead(rank)
             left(entry)
@@ -269,7 +277,7 @@ package struct DeviceQueue {
     }
 
     /// Whether the push may go to the session there is, window and room apart.
-    private func mayGo(_ push: Push, _ mode: TopicMode, at now: Moment) -> Bool {
+    func mayGo(_ push: Push, _ mode: TopicMode, at now: Moment) -> Bool {
         guard let isAwake, mode.delivers else { return false }
         switch push.priority {
         case .immediate: return true

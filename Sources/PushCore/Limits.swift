@@ -70,6 +70,9 @@ package enum Limits {
     package static let sleepMilliseconds: Int64 = 1000
     /// How often a loop looks for what has expired in its queues; until then it only takes memory.
     package static let sweepInterval = Interval.seconds(10)
+    /// How long the payload of a push that waits for an absent device stays in memory: most devices that come back do
+    /// so within a minute, and the memory of a million payloads is 1.4 GB.
+    package static let payloadYouth = Interval.seconds(60)
     /// How long a peer may take to close after our FIN.
     package static let farewell = Interval.seconds(5)
     /// Topics one device may register.

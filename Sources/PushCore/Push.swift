@@ -47,17 +47,24 @@ package struct Push: Sendable {
     package var isOnce: Bool { expires <= acceptedAt }
 }
 
-/// What a push says: its payload and, in the same memory, its collapse id.
+/// What a push says: its payload and, in the same memory, its collapse id. The payload of one that waits for long is in
+/// the store alone.
 package struct PushContent: Sendable {
-    /// The payload, byte for byte as the provider sent it, then the collapse id.
+    /// The payload, if it is here, byte for byte as the provider sent it; then the collapse id.
     package let bytes: [UInt8]
-    /// Bytes of the payload.
-    package let payloadCount: Int
+    private let size: Int32
+    /// False while the payload is in the store alone.
+    package let hasPayload: Bool
 
     /// The collapse id has at most 64 bytes; none means that there is none.
     package init(payload: ArraySlice<UInt8>, collapseID: ArraySlice<UInt8> = []) {
         bytes = collapseID.isEmpty ? Array(payload) : Array(payload) + collapseID
-        payloadCount = payload.count
+        (size, hasPayload) = (Int32(payload.count), true)
+    }
+
+    /// The content of a push whose payload, of so many bytes, is in the store.
+    package init(storedPayloadCount count: Int32, collapseID: [UInt8]) {
+        (bytes, size, hasPayload) = (collapseID, count, false)
     }
 
     /// The same in the memory of an earlier content.
@@ -66,21 +73,24 @@ package struct PushContent: Sendable {
         room.append(contentsOf: payload)
         if !collapseID.isEmpty { room.append(contentsOf: collapseID) }
         bytes = room
-        payloadCount = payload.count
+        (size, hasPayload) = (Int32(payload.count), true)
     }
 
     /// The same without a copy, for what has no collapse id.
     package init(payload: [UInt8]) {
         bytes = payload
-        payloadCount = payload.count
+        (size, hasPayload) = (Int32(payload.count), true)
     }
 
-    /// The payload alone.
-    package var payload: ArraySlice<UInt8> { bytes[..<payloadCount] }
+    /// Bytes of the payload, wherever it is.
+    package var payloadCount: Int { Int(size) }
+    /// The payload alone; empty while it is in the store.
+    package var payload: ArraySlice<UInt8> { bytes[..<collapseStart] }
     /// As the provider sent it; empty when there is none.
-    package var collapseID: ArraySlice<UInt8> { bytes[payloadCount...] }
+    package var collapseID: ArraySlice<UInt8> { bytes[collapseStart...] }
     /// Whether it may take another's place.
-    package var hasCollapseID: Bool { bytes.count > payloadCount }
+    package var hasCollapseID: Bool { bytes.count > collapseStart }
+    private var collapseStart: Int { hasPayload ? payloadCount : 0 }
 }
 
 /// A push in the hands of its home: one object from its acceptance to its end, so that queue, effects and connection
@@ -100,4 +110,18 @@ package final class QueuedPush {
 
     /// Becomes another push, after `takeRoom`.
     package func become(_ push: Push) { self.push = push }
+
+    /// Leaves the payload to the store, which has it. For the only holder.
+    func unload() {
+        let collapseID = Array(push.content.collapseID)
+        push.content = PushContent(storedPayloadCount: Int32(push.content.payloadCount), collapseID: collapseID)
+    }
+
+    /// The payload has come from the store.
+    func load(_ payload: [UInt8]) {
+        guard !push.content.hasPayload else { return }
+        push.content =
+            push.content.hasCollapseID
+            ? PushContent(payload: payload[...], collapseID: push.content.collapseID) : PushContent(payload: payload)
+    }
 }

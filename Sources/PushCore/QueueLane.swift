@@ -56,6 +56,21 @@ struct QueueLane {
         return oldest?.rank
     }
 
+    /// Leaves to the store the payloads of what matches and nobody else holds.
+    mutating func unload(where matches: (Push) -> Bool) {
+        for rank in 0..<3 {
+            for index in lists[rank].indices {
+                guard lists[rank][index].push.content.hasPayload, matches(lists[rank][index].push) else { continue }
+                lists[rank][index].unloadIfAlone()
+            }
+        }
+    }
+
+    /// The numbers of the oldest of a rank whose payloads are in the store, among its first `limit`.
+    func missingPayloads(_ rank: Int, limit: Int) -> [UInt64] {
+        lists[rank].prefix(limit).lazy.filter { !$0.push.content.hasPayload }.map(\.push.number)
+    }
+
     /// Takes out what matches. Allocates only if something does.
     mutating func take(where matches: (WaitingPush) -> Bool) -> [WaitingPush] {
         var taken: [WaitingPush] = []
@@ -94,7 +109,7 @@ struct QueueLane {
 
 /// One waiting push.
 struct WaitingPush {
-    let queued: QueuedPush
+    private(set) var queued: QueuedPush
     /// It waited without a session that would take it: its end is told as "from storage".
     var wasStored = false
     /// It waited when a Filter enabled its topic: it carries a storage flag.
@@ -109,6 +124,11 @@ struct WaitingPush {
 
     var push: Push {
         _read { yield queued.push }
+    }
+
+    /// Leaves its payload to the store, unless a connection still has it to write.
+    mutating func unloadIfAlone() {
+        if isKnownUniquelyReferenced(&queued) { queued.unload() }
     }
 }
 

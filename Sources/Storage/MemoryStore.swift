@@ -32,6 +32,11 @@ package final class MemoryStore: MessageStore {
         return snapshot
     }
 
+    package func payloads(_ numbers: [UInt64]) throws(StoreError) -> [[UInt8]?] {
+        try checkOpen()
+        return numbers.map { number in pushes[number].map { Array($0.content.payload) } }
+    }
+
     package func commit(_ changes: [StoreChange]) throws(StoreError) {
         try checkOpen()
         isNew = false

@@ -7,6 +7,9 @@ package protocol MessageStore: AnyObject {
     /// Reads everything, once, before the first commit.
     func load(at now: Moment) throws(StoreError) -> StoreSnapshot
 
+    /// The payloads of pushes, by number, in that order; nil for one that is not stored.
+    func payloads(_ numbers: [UInt64]) throws(StoreError) -> [[UInt8]?]
+
     /// Makes all of `changes` durable, in order, or none. No changes at all still write something: that is how a
     /// store that failed is probed.
     func commit(_ changes: [StoreChange]) throws(StoreError)

@@ -15,6 +15,7 @@ package final class SQLiteStore: MessageStore {
         let file: StoreFile
         let database: Database
         let writer: StoreWriter
+        let payload: Statement
     }
 
     /// Opens or makes the file, with mode 0600. One that a newer version wrote is refused and not touched.
@@ -23,7 +24,12 @@ package final class SQLiteStore: MessageStore {
         let database = try Database(file: path)
         isNew = try StoreSQL.schema.prepare(database)
         self.path = path
-        open = Open(file: file, database: database, writer: try StoreWriter(database))
+        open = Open(
+            file: file,
+            database: database,
+            writer: try StoreWriter(database),
+            payload: try Statement(database, StoreSQL.payload)
+        )
     }
 
     package func load(at now: Moment) throws(StoreError) -> StoreSnapshot {
@@ -45,6 +51,17 @@ package final class SQLiteStore: MessageStore {
         try commit(sieve.stale.sorted().map { .discard($0) })
         try reserve(after: snapshot.lastPushNumber)
         return snapshot
+    }
+
+    package func payloads(_ numbers: [UInt64]) throws(StoreError) -> [[UInt8]?] {
+        guard let row = open?.payload else { throw closed }
+        var payloads: [[UInt8]?] = []
+        for number in numbers {
+            defer { row.reset() }
+            try row.bind(1, number)
+            payloads.append(try row.step() ? row.bytes(0) : nil)
+        }
+        return payloads
     }
 
     package func commit(_ changes: [StoreChange]) throws(StoreError) {

@@ -10,6 +10,7 @@ final class StoreLoop {
     private var poller: Poller
     private var messages: [StoreMessage] = []
     private var pending = PendingChanges()
+    private var reads: [(numbers: [UInt64], done: StoreThread.PayloadsDone)] = []
     private var flushes: [Reply<Bool>] = []
     private var isHeld = false
     private var isStopping = false
@@ -21,6 +22,9 @@ final class StoreLoop {
 
     /// How long nothing must have happened before upkeep.
     private static let idleDelay: Int64 = 1_000_000_000
+    /// Payloads read between two transactions, at some microseconds each, so that a thousand devices that come back do
+    /// not hold up what is to become durable.
+    private static let readsPerTurn = 500
 
     init(
         store: sending any MessageStore,
@@ -41,6 +45,7 @@ final class StoreLoop {
         while !isStopping {
             wait()
             takeMessages()
+            readPayloads()
             work(at: Clock.monotonic())
         }
         finish()
@@ -56,6 +61,7 @@ final class StoreLoop {
 
     /// Until the next thing is due; -1 when only a message can bring work.
     private func millisecondsToWait(at now: Int64) -> Int32 {
+        guard reads.isEmpty else { return 0 }
         guard !isHeld else { return -1 }
         guard let due = [pending.deadline(), probeAt, upkeepAt].compactMap({ $0 }).min() else { return -1 }
         guard due > now else { return 0 }
@@ -67,6 +73,7 @@ final class StoreLoop {
         for message in messages {
             switch message {
             case .changes(let changes, let at, let done): add(changes, at: at, done: done)
+            case .read(let numbers, let done): reads.append((numbers, done))
             case .hold(let on): isHeld = on
             case .fail(let count): failuresToMake = count
             case .flush(let reply): flushes.append(reply)
@@ -83,6 +90,17 @@ final class StoreLoop {
         gauges.depth.add(-refused)
         gauges.update { $0.refused += refused }
         done?(StoreError(.overloaded, "\(PendingChanges.Limits.waiting) changes already wait", file: "the store"))
+    }
+
+    private func readPayloads() {
+        var (answered, count) = (0, 0)
+        while answered < reads.count, count < Self.readsPerTurn {
+            let (numbers, done) = reads[answered]
+            done(Result { () throws(StoreError) in try store.payloads(numbers) })
+            answered += 1
+            count += numbers.count
+        }
+        reads.removeFirst(answered)
     }
 
     private func work(at now: Int64) {
@@ -169,6 +187,7 @@ final class StoreLoop {
 
     private func finish() {
         isHeld = false
+        while !reads.isEmpty { readPayloads() }
         flush(at: Clock.monotonic())
         // Flushing ends at the first failure; everyone gets an answer.
         while let transaction = pending.next(at: .max, all: true) { commit(transaction) }

@@ -14,7 +14,6 @@ struct StoreReader {
             guard type != nil || row.number(3) == 0, let apnsID = row.withBytes(6, { UUIDText($0) }),
                 let uniqueID = row.withBytes(7, { UniqueID($0) })
             else { return false }
-            let (payload, collapseID) = (row.bytes(9), row.bytes(8))
             body(
                 Push(
                     number: row.unsigned(0),
@@ -25,9 +24,10 @@ struct StoreReader {
                     type: type,
                     expires: Moment(nanoseconds: row.number(4)),
                     acceptedAt: Moment(nanoseconds: row.number(5)),
-                    content: collapseID.isEmpty
-                        ? PushContent(payload: payload)
-                        : PushContent(payload: payload[...], collapseID: collapseID[...])
+                    content: PushContent(
+                        storedPayloadCount: Int32(clamping: row.number(9)),
+                        collapseID: row.bytes(8)
+                    )
                 )
             )
             return true

@@ -62,11 +62,12 @@ package enum StoreSQL {
         values (?, ?, ?, ?, ?, ?, ?)
         """
 
-    /// Every queued push.
+    /// Every queued push, without its payload: a million of them are read at the start, and most wait for long.
     package static let pushes = """
-        select number, registration, priority, type, expires, accepted, apns_id, unique_id, collapse_id, payload
+        select number, registration, priority, type, expires, accepted, apns_id, unique_id, collapse_id, length(payload)
         from pushes order by number
         """
+    static let payload = "select payload from pushes where number = ?"
     static let registrations = """
         select number, token, device, topic, created, state, revoked from registrations order by number
         """

@@ -10,7 +10,8 @@ package struct StoreSnapshot: Sendable {
     package var devices: [Device] = []
     /// By number, ended ones included.
     package var registrations: [Registration] = []
-    /// By number, ascending; none expired, and only the newest for each registration and collapse id.
+    /// By number, ascending; none expired, and only the newest for each registration and collapse id. Their payloads
+    /// may be in the store alone.
     package var pushes: [Push] = []
     /// No push with a greater number was ever appended. It may be far above the last one: numbers are reserved in
     /// blocks, so that those of pushes which never reached the store are not used again after a crash either.

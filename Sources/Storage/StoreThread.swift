@@ -5,6 +5,8 @@ package import Reactor
 package final class StoreThread: Sendable {
     /// Called on the store's thread: nil when the change is durable.
     package typealias Done = @Sendable (StoreError?) -> Void
+    /// Called on the store's thread with what was read.
+    package typealias PayloadsDone = @Sendable (Result<[[UInt8]?], StoreError>) -> Void
 
     private let inbox: Mailbox<StoreMessage>
     private let worker: Worker
@@ -29,6 +31,10 @@ package final class StoreThread: Sendable {
         gauges.depth.add(changes.count)
         inbox.post(.changes(changes, at: Clock.monotonic(), done: done))
     }
+
+    /// Reads the payloads of pushes whose append was committed, by number, in that order; nil for one that is gone.
+    /// `done` is called on the store's thread; reading goes on while commits fail or are held.
+    package func read(_ numbers: [UInt64], done: @escaping PayloadsDone) { inbox.post(.read(numbers, done: done)) }
 
     /// While on, nothing is committed: for tests.
     package func hold(_ on: Bool) { inbox.post(.hold(on)) }
@@ -72,6 +78,7 @@ package struct StoreHooks: Sendable {
 /// What other threads tell the store's.
 enum StoreMessage: Sendable {
     case changes([StoreChange], at: Int64, done: StoreThread.Done?)
+    case read([UInt64], done: StoreThread.PayloadsDone)
     case hold(Bool)
     case fail(Int)
     case flush(Reply<Bool>)

@@ -101,6 +101,7 @@ extension [UInt8] {
     /// Appends the frame of a notification. It is written by pointer, into room whose size was counted before: through
     /// the checked appends that other frames use it took 2200 instructions.
     package mutating func appendNotify(_ content: NotifyContent, _ route: NotifyRoute, isExtended: Bool) {
+        precondition(content.content.hasPayload, "a push is sent only once its payload is here")
         let count = content.count(route, isExtended: isExtended)
         append(addingCapacity: Self.frameHeadSize + count) { output in
             unsafe output.withUnsafeMutableBufferPointer { buffer, initializedCount in

@@ -25,7 +25,7 @@ import Testing
 private struct HomeRun {
     /// What one turn asked of the store. Discards go later, never before what was asked with them.
     struct Batch {
-        let appends: [SubmittedPush]
+        let appends: [HeldPush]
         let pushes: [Push]
         let discards: [UInt64]
     }
@@ -59,7 +59,8 @@ private struct HomeRun {
         case 75..<79: bench.disconnect()
         case 79..<92: commit()
         case 92..<97: discard()
-        case 97..<99: bench.home.sweep(at: bench.now)
+        case 97: bench.home.sweep(at: bench.now)
+        case 98: read()
         default: restart()
         }
         look()
@@ -120,6 +121,24 @@ private struct HomeRun {
         bench.home.committed(batch.appends, nil, at: bench.now)
     }
 
+    /// The store gives the payloads that were wanted, or fails to.
+    private mutating func read() {
+        let wanted = bench.home.takeWanted()
+        guard !random.once(in: 4) else {
+            let error = StoreError(.test, "a test made it fail", file: "the store")
+            bench.home.read(wanted, .failure(error), at: bench.now)
+            return bench.home.readAgain(at: bench.now)
+        }
+        for push in wanted where bench.device.queue.push(numbered: push.number) != nil && stored[push.number] == nil {
+            complaints.append("\(push.number) left its payload to a store that has not got it")
+        }
+        bench.home.read(
+            wanted,
+            .success(wanted.map { stored[$0.number].map { Array($0.content.payload) } }),
+            at: bench.now
+        )
+    }
+
     private mutating func discard() {
         for number in lazy { stored[number] = nil }
         lazy = []
@@ -135,7 +154,11 @@ private struct HomeRun {
         bench.home.answers = []
         for effect in bench.home.effects {
             switch effect {
-            case .notify(_, let notification): inFlight.insert(notification.queued.number)
+            case .notify(_, let notification):
+                inFlight.insert(notification.queued.number)
+                if !notification.queued.push.content.hasPayload {
+                    complaints.append("\(notification.queued.number) is sent without its payload")
+                }
             case .endSession, .tokenGone: break
             }
         }
@@ -186,7 +209,7 @@ private struct HomeRun {
         promised = promised.filter { stored[$0.key] != nil }
         successors = [:]
         for number in stored.keys.sorted() {
-            if let push = stored[number] { bench.home.restore(push, for: bench.registration) }
+            if let push = stored[number] { bench.home.restore(unloaded(push), for: bench.registration) }
         }
         for event in bench.home.events {
             let newer = stored.keys.filter {
@@ -194,5 +217,23 @@ private struct HomeRun {
             }
             successors[event.number] = newer.min()
         }
+    }
+
+    /// As the store gives it back.
+    private func unloaded(_ push: Push) -> Push {
+        Push(
+            number: push.number,
+            registration: push.registration,
+            apnsID: push.apnsID,
+            uniqueID: push.uniqueID,
+            priority: push.priority,
+            type: push.type,
+            expires: push.expires,
+            acceptedAt: push.acceptedAt,
+            content: PushContent(
+                storedPayloadCount: Int32(push.content.payloadCount),
+                collapseID: Array(push.content.collapseID)
+            )
+        )
     }
 }

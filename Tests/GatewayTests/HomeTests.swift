@@ -64,6 +64,54 @@ import Testing
         #expect(bench.events() == ["received 1", "received 2"])
     }
 
+    // MARK: Payloads
+
+    /// One whose device was away so long that the store alone has the payloads of two pushes, and has come back.
+    private func returned() throws -> HomeBench {
+        var bench = HomeBench()
+        for _ in 1...2 { try bench.offer() }
+        bench.commit()
+        _ = (bench.effects(), bench.events())
+        bench.now = bench.now + Limits.payloadYouth + .seconds(1)
+        bench.home.sweep(at: bench.now)
+        try bench.connect()
+        return bench
+    }
+
+    @Test func `old payloads are asked of the store once, and sent in order`() throws {
+        let bench = try returned()
+        bench.home.tick(bench.device, at: bench.now)
+        let wanted = bench.home.takeWanted()
+        #expect(wanted.map(\.number) == [1, 2] && bench.effects() == [] && bench.home.takeWanted().isEmpty)
+        bench.home.read(wanted, .success([[1], [2]]), at: bench.now)
+        #expect(bench.effects() == ["notify 1 over 1", "notify 2 over 1"])
+        #expect(bench.device.queue.push(numbered: 2)?.content.payload == [2])
+    }
+
+    @Test func `payloads that cannot be read are asked for again`() throws {
+        let bench = try returned()
+        bench.home.read(bench.home.takeWanted(), .failure(failure), at: bench.now)
+        #expect(bench.effects() == [] && bench.home.takeWanted().isEmpty)
+        bench.home.readAgain(at: bench.now)
+        #expect(bench.home.takeWanted().map(\.number) == [1, 2])
+    }
+
+    @Test func `a push that the store has lost ends, and the next goes out`() throws {
+        let bench = try returned()
+        bench.home.read(bench.home.takeWanted(), .success([nil, [2]]), at: bench.now)
+        #expect(bench.events() == ["discarded-undeliverable 1"] && bench.effects() == ["notify 2 over 1"])
+        #expect(bench.metrics.held.value == 1)
+    }
+
+    @Test func `what was read for a session that is gone serves the next`() throws {
+        var bench = try returned()
+        let wanted = bench.home.takeWanted()
+        bench.disconnect()
+        bench.home.read(wanted, .success([[1], [2]]), at: bench.now)
+        try bench.connect()
+        #expect(bench.home.takeWanted().isEmpty && bench.effects() == ["notify 1 over 2", "notify 2 over 2"])
+    }
+
     // MARK: Durable
 
     @Test func `a push for an absent device is answered when it is durable`() throws {

@@ -1,5 +1,6 @@
 """What a restart keeps and forgets, several event loops, and the store in memory."""
 
+import base64
 import os
 
 import pytest
@@ -36,6 +37,32 @@ def test_a_restart_keeps_what_waits_and_forgets_what_was_acknowledged(fresh):
     courier, _ = instance.online(APP, identity=identity)
     with courier:
         courier.expect_nothing(0.2)
+
+
+def test_payloads_that_only_the_store_has_come_back_byte_for_byte(fresh):
+    instance = fresh()
+    identity = instance.enrol()
+    courier, (token,) = live(instance, APP, identity=identity)
+    leave(instance, courier)
+    payloads = [b'{"aps":{},"n":%d,"fill":"%s"}' % (n, bytes([97 + n]) * (900 * n)) for n in range(5)]
+    for payload in payloads:
+        assert instance.push(token, body=payload).status == 200
+
+    def queued():
+        page = instance.admin.get(f"/v1/queues/{token}?payload=true")
+        return [base64.b64decode(item["payload"]) for item in page["items"]]
+
+    assert queued() == payloads
+    # Old, then known from before a start: neither has its payload in memory.
+    for grow_old in (lambda: instance.advance("2m"), instance.restart):
+        grow_old()
+        assert queued() == payloads
+        courier, _ = instance.online(APP, identity=identity)
+        with courier:
+            arrived = receive(courier, len(payloads), ack=False)
+            assert [message.payload for message in arrived] == payloads
+            assert [message.storage_flags for message in arrived] == [1, 1, 1, 1, 3]
+        instance.wait_disconnected(identity)
 
 
 def test_a_restart_keeps_who_is_registered_and_who_was(fresh):

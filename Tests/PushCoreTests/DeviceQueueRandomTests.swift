@@ -53,6 +53,7 @@ private struct RandomRun {
         case 91..<94: wake()
         case 94..<96: close()
         case 96..<98: withdraw()
+        case 98: bench.queue.unloadPayloads(acceptedBefore: bench.now + .seconds(1)) { _ in true }
         default: restart()
         }
         settle()

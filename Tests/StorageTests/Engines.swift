@@ -89,6 +89,11 @@ final class FaultyStore: MessageStore {
         return try store.load(at: now)
     }
 
+    func payloads(_ numbers: [UInt64]) throws(StoreError) -> [[UInt8]?] {
+        try count()
+        return try store.payloads(numbers)
+    }
+
     func commit(_ changes: [StoreChange]) throws(StoreError) {
         try count()
         try store.commit(changes)

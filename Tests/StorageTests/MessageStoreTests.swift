@@ -25,7 +25,9 @@ import Testing
             #expect(back.apnsID == push.apnsID && back.uniqueID == push.uniqueID)
             #expect(back.priority == push.priority && back.type == push.type)
             #expect(back.expires == push.expires && back.acceptedAt == push.acceptedAt)
-            #expect(back.content.bytes == push.content.bytes && back.content.payload == push.content.payload)
+            #expect(back.content.collapseID == push.content.collapseID)
+            #expect(back.content.payloadCount == push.content.payloadCount)
+            #expect(try held.store.payloads([7]) == [Array(push.content.payload)])
         }
     }
 
@@ -45,8 +47,18 @@ import Testing
             )
             try held.store.commit([.append(push)])
             let back = try #require(try held.reloaded().pushes.first)
-            #expect(back.type == nil && back.content.bytes.isEmpty)
+            #expect(back.type == nil && back.content.bytes.isEmpty && back.content.payloadCount == 0)
+            #expect(try held.store.payloads([1]) == [[]])
             #expect(back.expires == .distantFuture && back.priority == .powerFirst)
+        }
+    }
+
+    @Test(arguments: Engine.allCases)
+    func `payloads are read in the order of the asking, and the lost are named`(_ engine: Engine) throws {
+        try engine.withStore { held in
+            try held.store.commit([1, 2, 3].map { .append(Sample.push($0, payload: [UInt8($0)])) })
+            try held.store.commit([.discard(2)])
+            #expect(try held.store.payloads([3, 2, 1, 9]) == [[3], nil, [1], nil])
         }
     }
 

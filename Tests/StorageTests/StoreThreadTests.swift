@@ -19,6 +19,9 @@ import Testing
         func load(at now: Moment) throws(StoreError) -> StoreSnapshot {
             try store.withLock { store in Result { () throws(StoreError) in try store.load(at: now) } }.get()
         }
+        func payloads(_ numbers: [UInt64]) throws(StoreError) -> [[UInt8]?] {
+            try store.withLock { store in Result { () throws(StoreError) in try store.payloads(numbers) } }.get()
+        }
         func commit(_ changes: [StoreChange]) throws(StoreError) {
             transactions.withLock { $0.append(changes) }
             try store.withLock { store in Result { () throws(StoreError) in try store.commit(changes) } }.get()
@@ -40,6 +43,28 @@ import Testing
         #expect(reply.wait(milliseconds: 5_000) == [1])
         thread.stop()
         #expect(thread.statistics.commits == 1 && thread.statistics.queueDepth == 0)
+    }
+
+    @Test func `payloads are read while nothing can be committed`() throws {
+        let shared = Shared()
+        try shared.commit([.append(Sample.push(1, payload: [7]))])
+        let thread = try StoreThread(store: shared)
+        thread.hold(true)
+        thread.submit([.append(Sample.push(2))])
+        let reply = Reply<[[UInt8]?]>()
+        thread.read([1, 2]) { payloads in (try? payloads.get()).map { reply.set($0) } }
+        #expect(reply.wait(milliseconds: 5_000) == [[7], nil])
+        thread.stop()
+    }
+
+    @Test func `a payload that cannot be read says why`() throws {
+        let thread = try StoreThread(store: FaultyStore(MemoryStore(), failingCall: 1))
+        let reply = Reply<StoreError?>()
+        thread.read([1]) { payloads in
+            if case .failure(let error) = payloads { reply.set(error) } else { reply.set(nil) }
+        }
+        #expect(reply.wait(milliseconds: 5_000)?.flatMap(\.self) == FaultyStore.error)
+        thread.stop()
     }
 
     @Test func `what waits becomes one transaction, answered in order`() throws {

@@ -102,7 +102,14 @@ package struct QueueBench {
 
     package mutating func restore(_ push: Push) { queue.restore(QueuedPush(push), into: &effects) }
 
-    package mutating func pump() { queue.pump(at: now, room: &room, into: &effects) }
+    /// Sends what may go; payloads that the store has to give come at once.
+    package mutating func pump() {
+        queue.pump(at: now, room: &room, into: &effects)
+        while queue.lacksPayload {
+            for number in queue.missingPayloads(at: now) { queue.load(Sample.payload, of: number) }
+            queue.pump(at: now, room: &room, into: &effects)
+        }
+    }
 }
 
 extension QueueEffect {

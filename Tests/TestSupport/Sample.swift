@@ -4,6 +4,9 @@ package import PushCore
 package enum Sample {
     package static let now = Moment(seconds: 1_700_000_000)
 
+    /// What a push says unless told otherwise.
+    package static let payload = Array(#"{"aps":{}}"#.utf8)
+
     /// A push that was accepted at `at` and expires a day later unless told otherwise.
     package static func push(
         _ number: UInt64,
@@ -11,7 +14,7 @@ package enum Sample {
         priority: Priority = .immediate,
         expires: Moment? = nil,
         collapseID: String = "",
-        payload: [UInt8] = Array(#"{"aps":{}}"#.utf8),
+        payload: [UInt8] = payload,
         at acceptedAt: Moment = now
     ) -> Push {
         Push(
