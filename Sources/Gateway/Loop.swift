@@ -55,6 +55,9 @@ final class Loop {
     /// Requests this turn has taken in.
     var turnRequests = 0
     private var gathering = Gathering()
+    private var lookout = Lookout()
+    /// The last turn was one of many requests: when those are done the loop may sleep, for more come together.
+    private var wasLoaded = false
     var outbox: [[LoopMessage]]
     var listeners: [LoopListener]
     var isRefusing = false
@@ -113,7 +116,7 @@ final class Loop {
     }
 
     private func turn() throws(SystemError) {
-        let count = try poller.wait(milliseconds: timeout)
+        let count = try wait()
         now = shared.clock.now()
         for place in 0..<count {
             let event = poller.event(place)
@@ -130,6 +133,20 @@ final class Loop {
         if spent.nanoseconds > Int64(shared.metrics.longestTurnNanoseconds.value) {
             shared.metrics.longestTurnNanoseconds.set(Int(spent.nanoseconds))
         }
+    }
+
+    /// Waits for events. A loop that is not loaded looks for them a moment longer before it sleeps, as long as that
+    /// pays (docs/decisions/0019-looking-before-sleeping.md).
+    private func wait() throws(SystemError) -> Int {
+        let milliseconds = timeout
+        if milliseconds != 0, !wasLoaded, lookout.shouldLook() {
+            let end = Clock.monotonic() + Limits.lookBeforeSleep.nanoseconds
+            var count = 0
+            repeat { count = try poller.wait(milliseconds: 0) } while count == 0 && Clock.monotonic() < end
+            lookout.looked(found: count > 0)
+            if count > 0 { return count }
+        }
+        return try poller.wait(milliseconds: milliseconds)
     }
 
     /// Until the next deadline, at most a second, so that a clock that is set does not strand anything.
@@ -184,6 +201,7 @@ final class Loop {
         // Devices first: a push is on its way, an answer only tells of it.
         if gathering.mustWait(afterRequests: turnRequests) { flushAnswers() } else { flushDevices() }
         flushDirty()
+        wasLoaded = turnRequests >= Limits.gatherAbove
         turnRequests = 0
         for place in outbox.indices where !outbox[place].isEmpty {
             shared.mailboxes[place].post(contentsOf: &outbox[place])

@@ -66,6 +66,9 @@ package enum Limits {
     /// Objects and memory of ended pushes that a loop keeps for later ones: as many as some connections have in flight,
     /// of 5 KiB at most each.
     package static let sparePushes = 1024
+    /// How long a loop looks for events before it sleeps, if that has paid lately: an answer from the same machine or
+    /// its neighbour comes within it, and to be woken takes half of it.
+    package static let lookBeforeSleep = Interval(nanoseconds: 50_000)
     /// How long a loop sleeps at most, so that a clock that is set strands nothing.
     package static let sleepMilliseconds: Int64 = 1000
     /// How often a loop looks for what has expired in its queues; until then it only takes memory.
