@@ -26,7 +26,7 @@ extension Home {
     /// Takes a push that the store kept; its registration is here. Call in the order of numbers.
     func restore(_ push: Push, for registration: RegistrationState) {
         guard registration.record.state == .active else { return changes.append(.discard(push.number)) }
-        metrics.held.add(1)
+        hold(registration.owner)
         registration.owner.queue.restore(QueuedPush(push), into: &queueEffects)
         // What it replaced was replaced when it came.
         apply(registration.owner, at: push.acceptedAt)
@@ -34,10 +34,7 @@ extension Home {
 
     /// The device of a registration, or one that exists only for it.
     private func owner(of record: Registration) -> DeviceState {
-        if let device = record.device.flatMap({ devices[$0] }) { return device }
-        let orphan = DeviceState(record: nil, policy: policy)
-        if record.state == .active { orphans.append(orphan) }
-        return orphan
+        record.device.flatMap { devices[$0] } ?? DeviceState(record: nil, policy: policy)
     }
 
     @discardableResult
@@ -192,7 +189,6 @@ extension Home {
         registration.record.state = state
         registration.record.revokedAt = now
         device.registrations.removeAll { $0 === registration }
-        if device.record == nil { orphans.removeAll { $0 === device } }
         ended.add(registration)
         metrics.registrations.add(-1)
         changes.append(.save(registration.record))
@@ -209,13 +205,33 @@ extension Home {
     }
 
     /// Discards what expired, leaves old payloads to the store, and forgets tokens that have been dead for a year.
+    /// What is more than a turn's work is done by `goOnSweeping`.
     func sweep(at now: Moment) {
-        for device in devices.values where device.queue.heldCount > 0 { sweep(device, at: now) }
-        for device in orphans { sweep(device, at: now) }
+        sweepPlace = 0
+        goOnSweeping(at: now)
         while let registration = ended.takeOldest(at: now, limit: Limits.revokedCount / Int(numbers.stride)) {
             registrations.removeValue(forKey: registration.record.token)
             changes.append(.forget(registration: registration.record.number))
         }
+    }
+
+    /// Does a turn's part of a sweep that is not over.
+    func goOnSweeping(at now: Moment) {
+        guard var place = sweepPlace else { return }
+        var left = Limits.sweptPerTurn
+        while place < holders.count, left > 0 {
+            let device = holders[place]
+            left -= device.queue.heldCount + 1
+            sweep(device, at: now)
+            if device.queue.heldCount > 0 || !device.unanswered.isEmpty {
+                place += 1
+            } else {
+                device.isHolder = false
+                holders.swapAt(place, holders.count - 1)
+                holders.removeLast()
+            }
+        }
+        sweepPlace = place < holders.count ? place : nil
     }
 
     private func sweep(_ device: DeviceState, at now: Moment) {
@@ -225,11 +241,7 @@ extension Home {
     }
 
     /// When the oldest push that is held was accepted.
-    var oldestHeld: Moment? {
-        guard metrics.held.value > 0 else { return nil }
-        let oldest = devices.values.lazy.filter { $0.queue.heldCount > 0 }.compactMap(\.queue.oldest).min()
-        return (orphans.compactMap(\.queue.oldest) + [oldest].compactMap(\.self)).min()
-    }
+    var oldestHeld: Moment? { holders.lazy.compactMap(\.queue.oldest).min() }
 }
 
 /// A token of the usual length. Its first two bytes are its device's, so that any loop can name its home.

@@ -20,8 +20,10 @@ final class Home {
     var events: [DeliveryEvent] = []
     var numbers: Numbers
 
-    /// Devices that exist only for one registration made without one.
-    var orphans: [DeviceState] = []
+    /// The devices that hold pushes, and some that did at the last sweep: few beside those that hold none.
+    var holders: [DeviceState] = []
+    /// Where the sweep goes on; nil when it is over.
+    var sweepPlace: Int?
     /// Pushes whose turn has come and whose payloads are in the store, until the loop takes them.
     var wanted: [HeldPush] = []
     /// Devices whose payloads the store could not give.
@@ -111,7 +113,7 @@ final class Home {
     ) {
         let push = queued.push
         let device = registration.owner
-        metrics.held.add(1)
+        hold(device)
         // The push is known before its effects are, so that an effect that ends it finds it.
         if !push.isOnce {
             device.unanswered.add(UnansweredPush(number: push.number, type: push.type, reply: reply))
@@ -139,6 +141,14 @@ final class Home {
         let mayWait = queueEffects.isEmpty
         pump(device, at: now)
         if verdict == .accepted { makeDurable(push, device, mayWait: mayWait, at: now) }
+    }
+
+    /// Counts a push, before its device has it.
+    func hold(_ device: DeviceState) {
+        metrics.held.add(1)
+        guard !device.isHolder else { return }
+        device.isHolder = true
+        holders.append(device)
     }
 
     /// A push on its way to a device waits a little for its acknowledgement, which makes the write needless.
@@ -215,7 +225,7 @@ final class Home {
     /// The end of a drain: what is not durable by now is told so, and is not kept either. One that is with the store
     /// is discarded behind its append, so that the two cancel or are both written.
     func refuseUnanswered(at now: Moment) {
-        for device in Array(devices.values) + orphans where !device.unanswered.isEmpty {
+        for device in holders where !device.unanswered.isEmpty {
             for waiting in device.unanswered.removeAll() {
                 answer(.refused(.shutdown), waiting, device)
                 withdraw(waiting.number, device, at: now)

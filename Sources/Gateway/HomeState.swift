@@ -59,6 +59,8 @@ final class DeviceState {
     var session: SessionLink?
     var unanswered = UnansweredPushes()
     var lastSeenAt: Moment?
+    /// It is among `Home.holders`.
+    var isHolder = false
     /// The store has been asked for payloads that it waits for.
     var isReading = false
     private var nonces: [(nonce: [UInt8], at: Moment)] = []

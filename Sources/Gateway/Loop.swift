@@ -155,8 +155,8 @@ final class Loop {
         if let delayed = home.nextDelayed { next = min(next, delayed) }
         // What came up while the last turn was being written must not wait for an event.
         if gathering.isWaiting || !dirty.isEmpty || !dirtyDevices.isEmpty || home.hasWork { return 0 }
-        // Nor must handshakes, nor devices that have just been proved and live on other loops.
-        if !handshakes.isEmpty || outbox.contains(where: { !$0.isEmpty }) { return 0 }
+        // Nor must a sweep, nor handshakes, nor devices that have just been proved and live on other loops.
+        if home.sweepPlace != nil || !handshakes.isEmpty || outbox.contains(where: { !$0.isEmpty }) { return 0 }
         let wait = (next - shared.clock.now()).nanoseconds
         return Int32(min(max((wait + 999_999) / 1_000_000, 0), Limits.sleepMilliseconds))
     }
@@ -289,6 +289,7 @@ final class Loop {
             releaseBuffers()
             if index == 0 { shared.metrics.longestTurnNanoseconds.set(0) }
         }
+        home.goOnSweeping(at: now)
         if now >= nextSample {
             nextSample = now + .seconds(1)
             // A listener that paused for want of descriptors has no other event to wake it.

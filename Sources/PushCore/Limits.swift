@@ -73,6 +73,9 @@ package enum Limits {
     package static let sleepMilliseconds: Int64 = 1000
     /// How often a loop looks for what has expired in its queues; until then it only takes memory.
     package static let sweepInterval = Interval.seconds(10)
+    /// Waiting pushes that are looked at in a turn meanwhile, at 30 ns each: a million at once would hold up the loop
+    /// for as long as a thousand deliveries take.
+    package static let sweptPerTurn = 2_000
     /// How long the payload of a push that waits for an absent device stays in memory: most devices that come back do
     /// so within a minute, and the memory of a million payloads is 1.4 GB.
     package static let payloadYouth = Interval.seconds(60)

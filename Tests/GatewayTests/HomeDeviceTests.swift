@@ -119,7 +119,8 @@ import Wire
         #expect(bench.home.oldestHeld == bench.now)
         let orphan = try #require(bench.home.registrations[Sample.token(2)])
         bench.home.revoke(orphan, at: bench.now)
-        #expect(bench.home.orphans.isEmpty && bench.metrics.held.value == 0)
+        bench.home.sweep(at: bench.now)
+        #expect(bench.home.holders.isEmpty && bench.metrics.held.value == 0)
     }
 
     @Test func `revoking discards, tells the session and is written`() throws {
@@ -230,6 +231,23 @@ import Wire
         bench.home.sweep(at: bench.now + .seconds(60))
         #expect(bench.changes() == ["discard 1"])
         #expect(bench.metrics.held.value == 0)
+    }
+
+    @Test func `a sweep of many takes some turns and misses none`() throws {
+        var bench = HomeBench()
+        let count = UInt64(Limits.sweptPerTurn)
+        for number in 1...count {
+            let token = Sample.token(7, bucket: UInt16(number))
+            bench.home.adopt(HomeBench.record(100 + number, token: token, device: nil), topic: HomeBench.topic)
+            try bench.offer(to: token, [.expiration: "1700000060"])
+        }
+        bench.commit()
+        bench.now = bench.now + .seconds(60)
+        bench.home.sweep(at: bench.now)
+        #expect(bench.home.sweepPlace != nil && bench.metrics.held.value > 0)
+        while bench.home.sweepPlace != nil { bench.home.goOnSweeping(at: bench.now) }
+        #expect(bench.metrics.held.value == 0 && bench.home.holders.isEmpty)
+        #expect(bench.changes().count == Int(count))
     }
 
     @Test func `a dead token is remembered for a year`() {
