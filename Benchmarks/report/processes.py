@@ -40,8 +40,8 @@ def shown(command: list[str]) -> str:
     return " ".join(words)
 
 
-def memory(pid: int) -> int:
-    """Bytes of a process that are its own: not those of files."""
+def anonymous_bytes(pid: int) -> int:
+    """Memory of a process without the pages of files, which come and go as code is run."""
     for line in Path(f"/proc/{pid}/status").read_text().splitlines():
         if line.startswith("RssAnon:"):
             return int(line.split()[1]) * 1024

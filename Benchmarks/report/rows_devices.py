@@ -5,7 +5,7 @@ from collections.abc import Callable
 from contextlib import ExitStack
 
 from bench import Bench
-from processes import memory
+from processes import anonymous_bytes
 from row import Goal, Round, Row
 
 
@@ -61,7 +61,7 @@ class IdleSessions(Row):
 def settled(pids: list[int]) -> int:
     """Bytes in use, a while after the last handshake: jemalloc gives back what is free after ten seconds."""
     time.sleep(12)
-    return sum(memory(pid) for pid in pids)
+    return sum(anonymous_bytes(pid) for pid in pids)
 
 
 class Connects(Row):

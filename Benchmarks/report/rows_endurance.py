@@ -5,7 +5,7 @@ from collections.abc import Callable
 from contextlib import ExitStack
 
 from bench import Bench
-from processes import memory
+from processes import anonymous_bytes
 from row import Goal, Round, Row
 from rows_push import DEVICES, PIPELINE, pushes
 from spread import is_rising
@@ -40,7 +40,7 @@ class Endurance(Row):
                     "--warm-up", rate, "--rate", rate, *PIPELINE, "--server", gateway.pid,
                 )  # fmt: skip
                 latencies.append(part["latency"])
-                used.append(memory(gateway.pid) / 1024 / 1024)
+                used.append(anonymous_bytes(gateway.pid) / 1024 / 1024)
                 lost += part["missing"]
             return self.judged(rate, latencies, used, lost)
 
