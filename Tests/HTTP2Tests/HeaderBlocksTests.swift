@@ -11,7 +11,11 @@ import Testing
     }
 
     private func read(_ block: [UInt8], with decoder: borrowing HeaderDecoder) throws -> [String] {
-        text(try decoder.fields(block.span))
+        var fields: [(name: String, value: String)] = []
+        try decoder.read(block.span) { name, value in
+            fields.append((String(decoding: name, as: UTF8.self), String(decoding: value, as: UTF8.self)))
+        }
+        return text(fields)
     }
 
     private func read(_ block: [UInt8]) throws -> [String] {
