@@ -17,7 +17,6 @@ package final class CourierClient {
 
     /// How often `until` is asked, also while nothing happens.
     private static let turnMilliseconds: Int32 = 100
-    private static let connectMilliseconds: Int32 = 10_000
 
     /// Throws when a key or certificate cannot be used.
     package init(configuration: CourierConfiguration) throws(CourierError) {
@@ -75,16 +74,11 @@ package final class CourierClient {
     }
 
     private func dial() throws(CourierError) -> CourierLink {
-        let socket = try system { () throws(SystemError) in
-            try FileDescriptor.connect(
-                host: configuration.host,
-                port: configuration.port,
-                timeoutMilliseconds: Self.connectMilliseconds
-            )
+        // Looked up each time: a gateway may have moved.
+        let destination = try system { () throws(SystemError) in
+            try Destination(host: configuration.host, port: configuration.port)
         }
-        return CourierLink(
-            try SecureLink(socket: socket, context: context, transport: transport, host: configuration.host)
-        )
+        return CourierLink(try SecureLink(to: destination, context: context, transport: transport))
     }
 
     /// Takes every frame that is there and answers them all with one write.
