@@ -27,7 +27,7 @@ package final class ConnectLoad {
     /// the first of the two.
     private var idle: [Int]
     private var buffer = [UInt8](repeating: 0, count: 65_536)
-    private var clockOffset: Int64 = 0
+    private var gatewayTime = GatewayTime()
     private var started = 0
     private var result = LoadResult()
 
@@ -117,14 +117,12 @@ package final class ConnectLoad {
         try courier.receive(using: &buffer)
         if courier.isEstablished, attempts[place]?.hasIntroduced == false, let device = attempts[place]?.device {
             attempts[place]?.hasIntroduced = true
-            let time = Clock.wall() / 1_000_000 + clockOffset
+            let time = gatewayTime.milliseconds(at: Clock.wall())
             try courier.connect(credentials[device], baseToken: nil, milliseconds: time)
         }
         while let message = try courier.next() {
             guard case .connectAck(let ack) = message else { continue }
-            if ack.serverTimeMilliseconds > 0, let time = Int64(exactly: ack.serverTimeMilliseconds) {
-                clockOffset = time - Clock.wall() / 1_000_000
-            }
+            gatewayTime.follow(ack, at: Clock.wall())
             guard ack.status == 0 else {
                 throw .refused(reason: ack.reason ?? "status \(ack.status)", retrySeconds: ack.retrySeconds)
             }
