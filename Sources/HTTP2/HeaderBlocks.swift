@@ -53,13 +53,14 @@ package struct HeaderDecoder: ~Copyable {
 
     deinit { nghttp2_hd_inflate_del(raw) }
 
-    /// Reads a whole block and returns its `:status`; nil for trailers, which have none.
+    /// Reads a whole block and returns its `:status`; nil for trailers, which have none, and for what is no status.
     package func status(_ block: Span<UInt8>) throws(HTTP2Error) -> Int? {
         var status: Int?
         // Of pseudo headers an answer has only this one, and no other name begins with a colon.
         try read(block) { name, value in
-            guard name.first == UInt8(ascii: ":") else { return }
-            status = value.reduce(0) { $0 &* 10 &+ Int($1) - 48 }
+            let digits = UInt8(ascii: "0")...UInt8(ascii: "9")
+            guard name.first == UInt8(ascii: ":"), value.count == 3, value.allSatisfy(digits.contains) else { return }
+            status = value.reduce(0) { $0 * 10 + Int($1 - digits.lowerBound) }
         }
         return status
     }

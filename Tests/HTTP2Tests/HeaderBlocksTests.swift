@@ -76,6 +76,11 @@ import Testing
         #expect(try self.status(block) == status)
     }
 
+    @Test(arguments: ["", "20", "2000", "20:", "2\u{0}0", "99999999999999999999999999"])
+    func `what is no status counts as none`(_ value: String) throws {
+        #expect(try status(block([(":status", value)])) == nil)
+    }
+
     @Test func `trailers have no status`() throws {
         #expect(try status(block([("grpc-status", "0")])) == nil)
     }
