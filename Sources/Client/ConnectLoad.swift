@@ -16,6 +16,9 @@ package final class ConnectLoad {
 
     private static let patienceNanoseconds: Int64 = 10_000_000_000
 
+    /// Asked once a turn, at least ten times a second; true ends a run with `.interrupted`.
+    package var isInterrupted: () -> Bool = { false }
+
     private let destination: Destination
     private let context: TLSContext
     private let transport = TLSTransport()
@@ -62,6 +65,7 @@ package final class ConnectLoad {
         started = 0
         let clock = LoadClock(server: server)
         while result.answers.count + result.unanswered < count {
+            guard !isInterrupted() else { throw .interrupted }
             for place in attempts.indices where attempts[place] == nil && started < count { begin(place) }
             let ready = try systemLoad { () throws(SystemError) in try poller.wait(milliseconds: 100) }
             for index in 0..<ready { advance(Int(poller.event(index).token)) }

@@ -111,10 +111,10 @@ package final class CourierFleet {
         checkDeadlines(at: Clock.monotonic())
     }
 
-    /// Runs until every device is ready; false when `timeoutSeconds` pass first.
-    package func connect(timeoutSeconds: Double) throws(CourierError) -> Bool {
+    /// Runs until every device is ready; false when `timeoutSeconds` pass or `until` is true first.
+    package func connect(timeoutSeconds: Double, until: () -> Bool) throws(CourierError) -> Bool {
         let end = Clock.monotonic() + Int64(timeoutSeconds * 1e9)
-        try run { readyCount == members.count || Clock.monotonic() >= end }
+        try run { readyCount == members.count || Clock.monotonic() >= end || until() }
         return readyCount == members.count
     }
 

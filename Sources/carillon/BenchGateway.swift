@@ -31,14 +31,36 @@ struct BenchGateway {
         try address(instance.deviceAddress(), "device.host")
     }
 
-    /// A fleet of the first devices, connected, each with its token.
-    func fleet(_ count: Int) throws(CommandError) -> CourierFleet {
-        Machine.raiseOpenFileLimit()
-        let limit = Machine.openFileLimit().hard
-        guard count + 100 <= limit else {
-            throw .failed(code: "open_files", message: "\(count) devices need as many open files; \(limit) are allowed")
+    /// Runs a bench with the first devices; those that are missing are enrolled. If it is interrupted, what it has
+    /// enrolled is removed again, and if it fails, its error says what is left.
+    func withDevices(
+        _ count: Int,
+        _ bench: ([CourierIdentity], BenchInterruption) throws(CommandError) -> Outcome
+    ) throws(CommandError) -> Outcome {
+        let interruption = try BenchInterruption()
+        let devices = BenchDevices(instance, admin)
+        let failure: CommandError
+        do throws(CommandError) {
+            let outcome = try bench(try devices.identities(count, until: interruption.isRequested), interruption)
+            if outcome == .failed, let left = devices.left { Output.note(left) }
+            return outcome
+        } catch {
+            failure = error
         }
-        let identities = try BenchDevices(instance, admin).identities(count)
+        // The gateway may have gone because the same signal ended it.
+        guard interruption.look() else {
+            throw devices.left.map { .failed(code: failure.code, message: "\(failure.message)\n\($0)") } ?? failure
+        }
+        interruption.forget()
+        throw .failed(code: "interrupted", message: "interrupted; \(devices.takeBack(until: interruption.isRequested))")
+    }
+
+    /// A fleet of these devices, connected, each with its token.
+    func fleet(
+        _ identities: [CourierIdentity],
+        until isInterrupted: () -> Bool
+    ) throws(CommandError) -> CourierFleet {
+        let count = identities.count
         let (host, port) = try device()
         var settings = CourierFleetConfiguration(
             host: host,
@@ -50,13 +72,22 @@ struct BenchGateway {
         do throws(CourierError) {
             let fleet = try CourierFleet(configuration: settings, identities: identities)
             // A handshake takes a millisecond of each side; a slow machine gets twenty.
-            guard try fleet.connect(timeoutSeconds: 60 + Double(count) / 50) else {
+            guard try fleet.connect(timeoutSeconds: 60 + Double(count) / 50, until: isInterrupted) else {
                 let reason = fleet.lastFailure.map { ": \($0)" } ?? ""
                 throw CourierError.system("only \(fleet.readyCount) of \(count) devices connected\(reason)")
             }
             return fleet
         } catch {
             throw .failed(code: "devices", message: error.description)
+        }
+    }
+
+    /// Refuses more devices than this process may have connections.
+    static func checkOpenFiles(_ count: Int) throws(CommandError) {
+        Machine.raiseOpenFileLimit()
+        let limit = Machine.openFileLimit().hard
+        guard count + 100 <= limit else {
+            throw .failed(code: "open_files", message: "\(count) devices need as many open files; \(limit) are allowed")
         }
     }
 

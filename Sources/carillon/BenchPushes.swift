@@ -19,24 +19,29 @@ enum BenchPushes {
             offlineLimit: isOffline ? config.queueLimit : nil,
             backlog: config.deliveryBacklog
         )
-        let fleet = try gateway.fleet(devices)
-        if let path = invocation.value("tokens-out") {
-            try Files.replace(path, Array((fleet.tokens.joined(separator: "\n") + "\n").utf8), mode: 0o600)
+        try BenchGateway.checkOpenFiles(devices)
+        return try gateway.withDevices(devices) { identities, interruption throws(CommandError) in
+            let fleet = try gateway.fleet(identities, until: interruption.isRequested)
+            if let path = invocation.value("tokens-out") {
+                try Files.replace(path, Array((fleet.tokens.joined(separator: "\n") + "\n").utf8), mode: 0o600)
+            }
+            if isOffline { try leave(fleet, interruption) }
+            let load = try load(gateway, fleet, options, isOffline: isOffline)
+            load.isInterrupted = interruption.isRequested
+            let result = try push(load, to: gateway, options)
+            fleet.close()
+            BenchReport(load: "pushes", result: result).show(json: invocation.wantsJSON)
+            let lost = result.deliveries.map { $0.missing + $0.repeated } ?? 0
+            return result.statuses == [200: options.count] && lost == 0 ? .done : .failed
         }
-        if isOffline { try leave(fleet) }
-        let result = try push(gateway, fleet, options, isOffline: isOffline)
-        fleet.close()
-        BenchReport(load: "pushes", result: result).show(json: invocation.wantsJSON)
-        let lost = result.deliveries.map { $0.missing + $0.repeated } ?? 0
-        return result.statuses == [200: options.count] && lost == 0 ? .done : .failed
     }
 
-    private static func push(
+    private static func load(
         _ gateway: BenchGateway,
         _ fleet: CourierFleet,
         _ options: BenchOptions,
         isOffline: Bool
-    ) throws(CommandError) -> LoadResult {
+    ) throws(CommandError) -> PushLoad {
         let (host, port) = try gateway.provider()
         let target = LoadTarget(
             authority: reachable(host: host, port: port),
@@ -45,9 +50,19 @@ enum BenchPushes {
             authorization: try gateway.target.signer.authorization(),
             payloadSize: options.payloadSize
         )
+        return try measured { () throws(LoadError) in
+            try PushLoad(target, shape: options.shape, fleet: isOffline ? nil : fleet)
+        }
+    }
+
+    private static func push(
+        _ load: PushLoad,
+        to gateway: BenchGateway,
+        _ options: BenchOptions
+    ) throws(CommandError) -> LoadResult {
+        let (host, port) = try gateway.provider()
         let (destination, caPEM) = (try destination(host, port), try gateway.authorityPEM)
         return try measured { () throws(LoadError) in
-            let load = try PushLoad(target, shape: options.shape, fleet: isOffline ? nil : fleet)
             try load.connect(to: destination, caPEM: caPEM)
             if options.warmUp > 0 { _ = try load.run(count: options.warmUp) }
             let result = try load.run(count: options.count, server: options.server)
@@ -81,10 +96,12 @@ enum BenchPushes {
     }
 
     /// Takes what an earlier bench has left in the queues, which would take room from this one, and disconnects.
-    private static func leave(_ fleet: CourierFleet) throws(CommandError) {
+    private static func leave(_ fleet: CourierFleet, _ interruption: BenchInterruption) throws(CommandError) {
         var quietSince = Clock.monotonic()
         do throws(CourierError) {
-            try fleet.run(until: { Clock.monotonic() - quietSince > 500_000_000 }) { _, _ in
+            try fleet.run(until: { Clock.monotonic() - quietSince > 500_000_000 || interruption.isRequested() }) {
+                _,
+                _ in
                 quietSince = Clock.monotonic()
             }
         } catch {

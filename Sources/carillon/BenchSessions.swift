@@ -6,7 +6,15 @@ import JSON
 enum BenchSessions {
     static func run(_ invocation: Invocation) throws(CommandError) -> Outcome {
         let count = try invocation.number("count", in: 1...15_000) ?? 1000
-        let fleet = try BenchGateway(invocation).fleet(count)
+        try BenchGateway.checkOpenFiles(count)
+        let gateway = try BenchGateway(invocation)
+        return try gateway.withDevices(count) { identities, interruption throws(CommandError) in
+            try hold(try gateway.fleet(identities, until: interruption.isRequested), interruption)
+            return .done
+        }
+    }
+
+    private static func hold(_ fleet: CourierFleet, _ interruption: BenchInterruption) throws(CommandError) {
         // For programs in any case: they wait for it.
         Output.object { writer in
             writer.field("event", "ready")
@@ -14,14 +22,14 @@ enum BenchSessions {
         }
         let failuresBefore = fleet.failureCount
         do throws(CourierError) {
-            try fleet.run(until: inputHasEnded)
+            try fleet.run { interruption.isRequested() || inputHasEnded() }
         } catch {
             throw .failed(code: "devices", message: error.description)
         }
         let lost = fleet.failureCount - failuresBefore
         if lost > 0 { Output.note("connections lost: \(lost), the last: \(fleet.lastFailure?.description ?? "")") }
         fleet.close()
-        return .done
+        guard !interruption.isRequested() else { throw .failed(code: "interrupted", message: "interrupted") }
     }
 
     /// Looks without waiting. What is typed is thrown away.
