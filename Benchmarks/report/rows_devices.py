@@ -18,7 +18,8 @@ class IdleSessions(Row):
     unit = "KB per session"
     method = (
         "Anonymous memory of the process with 15,000 sessions that say nothing, less that after the first 500, divided"
-        " by the sessions between. Carillon's includes the device's record, its registration and its queue; the"
+        " by the sessions between. Detached, a session has left OpenSSL after Connect, as it does by default."
+        " Carillon's includes the device's record, its registration and its queue; the"
         " brokers' clients have one subscription each."
     )
     is_quick = False
