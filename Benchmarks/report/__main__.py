@@ -16,7 +16,7 @@ import charts
 import document
 import machine
 from bench import Bench
-from processes import LOAD_CORE, SERVER_CORE
+from processes import why_not_pinned
 from row import Result, Row, figure
 from rows_devices import Connects, IdleSessions
 from rows_endurance import Endurance
@@ -74,11 +74,7 @@ def missing(is_document: bool) -> str | None:
         return None
     if "BENCH_BINARIES" not in os.environ:
         return "BENCH_BINARIES must name the folder of the release builds; scripts/bench builds them and says so"
-    if not shutil.which("taskset"):
-        return "taskset is missing; it comes with the package util-linux"
-    if not {SERVER_CORE, LOAD_CORE} <= os.sched_getaffinity(0):
-        return f"cores {SERVER_CORE} and {LOAD_CORE} are needed, one for the server and one for the load"
-    return None
+    return why_not_pinned()
 
 
 def measure(chosen: list[Row], rounds: int, binaries: Path) -> tuple[list[Result], list[int]]:

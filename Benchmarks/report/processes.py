@@ -1,12 +1,22 @@
 """Other programs: where they run, and what they use."""
 
 import os
+import shutil
 import subprocess
 from pathlib import Path
 
 #: The server has one core and the load the other, so that neither takes time from the other.
 SERVER_CORE, LOAD_CORE = 0, 1
 TIMEOUT_SECONDS = 900
+
+
+def why_not_pinned() -> str | None:
+    """Why server and load cannot have a core each, in words that say what to do; None if they can."""
+    if not shutil.which("taskset"):
+        return "taskset is missing; it comes with the package util-linux"
+    if not {SERVER_CORE, LOAD_CORE} <= os.sched_getaffinity(0):
+        return f"cores {SERVER_CORE} and {LOAD_CORE} are needed, one for the server and one for the load"
+    return None
 
 
 def pinned(core: int, command: list[str]) -> list[str]:
