@@ -7,26 +7,21 @@ struct JetStreamConversation: Conversation {
     /// The number of the subscription to which the server's answers come.
     private static let answers = 1
     /// The number of the subscription to which messages come.
-    private static let messages = 2
+    private static let deliveries = 2
     private static let stream = "LOAD"
 
     private let part: Part
-    /// The line in front of each message, by subscriber.
-    private let lines: [[UInt8]]
+    private let messages: NATSMessages
     /// Answers that must come before the connection is ready.
     private var awaited: Int
 
     init(_ part: Part) {
         self.part = part
+        messages = NATSMessages(part, reply: Self.inbox(part))
         switch part.role {
-        case .publisher:
-            let inbox = Self.inbox(part)
-            lines = (0..<part.load.subscribers).map { Array("PUB load.\($0) \(inbox) \(part.payload.count)\r\n".utf8) }
-            // The first one makes the stream: an answer about the old one, and one about the new.
-            awaited = part.index == 0 ? 2 : 0
-        case .subscriber:
-            lines = []
-            awaited = 1
+        // The first one makes the stream: an answer about the old one, and one about the new.
+        case .publisher: awaited = part.index == 0 ? 2 : 0
+        case .subscriber: awaited = 1
         }
     }
 
@@ -40,7 +35,7 @@ struct JetStreamConversation: Conversation {
         case .publisher:
             append("PING\r\n", to: &output)
         case .subscriber:
-            append("SUB deliver.\(part.index) \(Self.messages)\r\n", to: &output)
+            append("SUB deliver.\(part.index) \(Self.deliveries)\r\n", to: &output)
             let name = "consumer-\(part.index)"
             request("CONSUMER.DURABLE.CREATE.\(Self.stream).\(name)", consumerConfiguration(name), into: &output)
         }
@@ -50,7 +45,7 @@ struct JetStreamConversation: Conversation {
         var start = 0
         while let (frame, end) = try NATSFrame.next(in: bytes, from: start) {
             switch frame {
-            case .message(Self.messages, let reply, let content):
+            case .message(Self.deliveries, let reply, let content):
                 acknowledge(bytes.extracting(reply), &receipts.answers)
                 try receipts.deliver(bytes.extracting(content))
             case .message(_, _, let content):
@@ -65,10 +60,7 @@ struct JetStreamConversation: Conversation {
     }
 
     mutating func publish(_ number: Int, to subscriber: Int, into output: inout [UInt8]) {
-        output.append(contentsOf: lines[subscriber])
-        part.payload.append(number, to: &output)
-        output.append(UInt8(ascii: "\r"))
-        output.append(UInt8(ascii: "\n"))
+        messages.append(number, for: subscriber, to: &output)
     }
 
     private mutating func takeAnswer(_ content: Span<UInt8>, _ receipts: inout Receipts) throws(PeerError) {
@@ -111,7 +103,7 @@ struct JetStreamConversation: Conversation {
     private func consumerConfiguration(_ name: String) -> String {
         #"""
         {"stream_name":"LOAD","config":{"durable_name":"\#(name)","deliver_subject":"deliver.\#(part.index)",\#
-        "filter_subject":"load.\#(part.index)","deliver_policy":"all","ack_policy":"explicit",\#
+        "filter_subject":"\#(NATSMessages.subject(part.index))","deliver_policy":"all","ack_policy":"explicit",\#
         "ack_wait":30000000000,"replay_policy":"instant"}}
         """#
     }

@@ -4,21 +4,16 @@ struct NATSConversation: Conversation {
     static let confirms = false
 
     private let part: Part
-    /// The line in front of each message, by subscriber.
-    private let lines: [[UInt8]]
+    private let messages: NATSMessages
 
     init(_ part: Part) {
         self.part = part
-        guard part.role == .publisher else {
-            lines = []
-            return
-        }
-        lines = (0..<part.load.subscribers).map { Array("PUB \(Self.subject($0)) \(part.payload.count)\r\n".utf8) }
+        messages = NATSMessages(part)
     }
 
     mutating func begin(into output: inout [UInt8]) {
         output += natsConnect
-        if part.role == .subscriber { output += Array("SUB \(Self.subject(part.index)) 1\r\n".utf8) }
+        if part.role == .subscriber { output += Array("SUB \(NATSMessages.subject(part.index)) 1\r\n".utf8) }
         // Its answer tells that the subscription counts.
         output += Array("PING\r\n".utf8)
     }
@@ -38,13 +33,8 @@ struct NATSConversation: Conversation {
     }
 
     mutating func publish(_ number: Int, to subscriber: Int, into output: inout [UInt8]) {
-        output.append(contentsOf: lines[subscriber])
-        part.payload.append(number, to: &output)
-        output.append(UInt8(ascii: "\r"))
-        output.append(UInt8(ascii: "\n"))
+        messages.append(number, for: subscriber, to: &output)
     }
-
-    private static func subject(_ subscriber: Int) -> String { "load.\(subscriber)" }
 }
 
 /// How each NATS connection introduces itself: without a confirmation of each line.

@@ -1,4 +1,4 @@
-import Glibc
+import Client
 import Reactor
 import TLS
 
@@ -82,15 +82,9 @@ final class PeerFleet<Talk: Conversation> {
 
     private func dial(_ part: Part) throws {
         let socket = try destination.connect(timeoutMilliseconds: 10_000)
-        let number = socket.number
-        let session = try TLSSession(client: context, transport: transport, host: load.host)
-        let link = try PeerLink(
-            socket: socket,
-            session: session,
-            transport: transport,
-            conversation: Talk(part)
-        )
-        try poller.add(number, token: UInt64(links.count), for: .read)
+        let secure = try SecureLink(socket: socket, context: context, transport: transport, host: load.host)
+        let link = try PeerLink(secure, conversation: Talk(part))
+        try poller.add(link.number, token: UInt64(links.count), for: .read)
         links.append(link)
     }
 

@@ -60,12 +60,15 @@ def compare(counted: dict[str, float]) -> list[str]:
         width = ELSEWHERE
         print(f"counted before on {read()['processor']}, now on {processor()}: bounds are {ELSEWHERE} times as wide")
     for name, value in counted.items():
+        if name not in entries:
+            raise SystemExit(f"counts: {name} is not in {FILE.name}: add it with its tolerance, its unit and what it is")
         entry = entries[name]
         found = verdict(entry, value, width)
         change = 100 * (value / entry["value"] - 1)
+        allowed = 100 * bound(entry, width) / entry["value"]
         print(
             f"{name:22} {value:12,.2f} {entry['unit']:16} was {entry['value']:>12,} "
-            f"{change:+6.1f} % (bound {100 * bound(entry, width) / entry['value']:.0f} %) {'' if found == 'same' else found.upper()}"
+            f"{change:+6.1f} % (bound {allowed:.0f} %) {'' if found == 'same' else found.upper()}"
         )
         if found == "worse":
             worse.append(name)

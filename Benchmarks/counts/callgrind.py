@@ -71,7 +71,8 @@ class Callgrind:
             os.killpg(teller.pid, signal.SIGKILL)
             teller.wait()
             raise Unheard(" ".join(arguments)) from None
-        assert status == 0, f"callgrind_control {' '.join(arguments)} failed"
+        if status != 0:
+            raise RuntimeError(f"callgrind_control {' '.join(arguments)} failed: has the gateway ended?")
 
 
 def parse(path: Path) -> Profile:

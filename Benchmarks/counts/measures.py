@@ -14,6 +14,7 @@ import lockstep
 from callgrind import Callgrind, Unheard
 from harness import Courier, Identity, Sandbox
 from lockstep import Freezer, Lockstep, Shape
+from processes import anonymous_bytes
 from systemcalls import system_calls
 
 #: One loop, and nothing written that a push does not need.
@@ -159,18 +160,10 @@ def connect(gateway: Sandbox, identity: Identity) -> Courier:
 
 def settled(pid: int) -> int:
     """Bytes of its own that a process has in use, once they have stopped growing."""
-    found = memory(pid)
+    found = anonymous_bytes(pid)
     while True:
         time.sleep(0.5)
-        again = memory(pid)
+        again = anonymous_bytes(pid)
         if again <= found:
             return again
         found = again
-
-
-def memory(pid: int) -> int:
-    """Without the pages of files, which come and go as code is run."""
-    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
-        if line.startswith("RssAnon:"):
-            return int(line.split()[1]) * 1024
-    raise AssertionError("no RssAnon: the process is gone")

@@ -15,7 +15,8 @@ def system_calls(pid: int, file: Path, work) -> Counter:
         ["strace", "-f", "-c", "-p", str(pid), "-o", str(file)], stderr=subprocess.PIPE, text=True
     )
     # It says "Process 1 attached with 3 threads".
-    assert "attached" in tracer.stderr.readline(), "strace could not attach"
+    if "attached" not in (line := tracer.stderr.readline()):
+        raise SystemExit(f"counts: {line.strip()}; let strace attach: as root, in a container with SYS_PTRACE")
     try:
         work()
     finally:

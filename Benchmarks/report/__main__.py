@@ -4,6 +4,8 @@ import argparse
 import datetime
 import json
 import os
+import shutil
+import subprocess
 import sys
 import tempfile
 import time
@@ -14,6 +16,7 @@ import charts
 import document
 import machine
 from bench import Bench
+from processes import why_not_pinned
 from row import Result, Row, figure
 from rows_devices import Connects, IdleSessions
 from rows_endurance import Endurance
@@ -27,6 +30,7 @@ CHARTS = "benchmarks"
 
 
 def every_row(is_full: bool) -> list[Row]:
+    """All rows; `is_full` has row 3 measure all its peers."""
     return [
         ProviderSide(), WholePush(), BesideBrokers(is_full), Latency(), IdleSessions(), Durable(), Connects(),
         Restart(), Endurance(), Allocations(),
@@ -34,26 +38,43 @@ def every_row(is_full: bool) -> list[Row]:
 
 
 def rows(is_full: bool) -> list[Row]:
+    """Those of a full or of a quick report."""
     return [row for row in every_row(is_full) if is_full or row.is_quick]
 
 
 def main() -> int:
     options = parsed()
+    if trouble := missing(options.document):
+        print(f"bench: {trouble}", file=sys.stderr)
+        return 1
     if options.document:
         return write_document()
     is_full = not options.quick and (options.full or not options.rows)
-    chosen = rows(is_full)
-    if options.rows:
-        wanted = {int(number) for number in options.rows.split(",")}
-        chosen = [row for row in every_row(is_full) if row.number in wanted]
+    chosen = [row for row in every_row(is_full) if row.number in options.rows] if options.rows else rows(is_full)
     binaries = Path(os.environ["BENCH_BINARIES"])
     os.environ["CARILLON_BINARY"] = str(binaries / "carillon")
     results, broken = measure(chosen, options.rounds or (3 if options.quick else 5), binaries)
     for number in broken:
         print(f"row {number} could not be measured")
+    if broken and not options.rows and is_full:
+        print("a full report needs every row, so --document still takes the last one that had them")
     missed = [str(result.row.number) for result in results if result.missed]
-    print(f"rows that miss their goal: {', '.join(missed)}" if missed else "every row measured reaches its goal")
+    if missed:
+        print(f"rows that miss their goal: {', '.join(missed)}")
+    elif results:
+        print("every row that was measured reaches its goal")
     return 1 if missed or broken else 0
+
+
+def missing(is_document: bool) -> str | None:
+    """What must be there before anything is started, in words that say what to do."""
+    if not shutil.which("gnuplot"):
+        return "gnuplot is missing; scripts/setup --bench installs it"
+    if is_document:
+        return None
+    if "BENCH_BINARIES" not in os.environ:
+        return "BENCH_BINARIES must name the folder of the release builds; scripts/bench builds them and says so"
+    return why_not_pinned()
 
 
 def measure(chosen: list[Row], rounds: int, binaries: Path) -> tuple[list[Result], list[int]]:
@@ -66,8 +87,11 @@ def measure(chosen: list[Row], rounds: int, binaries: Path) -> tuple[list[Result
             started = time.monotonic()
             try:
                 results.append(row.measure(bench, rounds))
-            except Exception:
-                traceback.print_exc()
+            except Exception as error:
+                print(f"\n{row.number}. {row.title}: {error}", file=sys.stderr)
+                # What a program said is enough; anything else is a mistake of ours.
+                if not isinstance(error, RuntimeError):
+                    traceback.print_exc()
                 broken.append(row.number)
                 bench.take_commands()
                 continue
@@ -77,14 +101,42 @@ def measure(chosen: list[Row], rounds: int, binaries: Path) -> tuple[list[Result
 
 
 def parsed() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="scripts/bench", description=__doc__)
+    titles = "\n".join(
+        f"  {row.number:<4}{row.title}{'' if row.is_quick else ' (not quick)'}" for row in every_row(is_full=True)
+    )
+    parser = argparse.ArgumentParser(
+        prog="scripts/bench",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        epilog=f"""rows:\n{titles}
+
+Builds what it needs and installs the peers (Debian or Ubuntu, as root). Each row is printed as it is measured; all
+numbers go to Benchmarks/results/latest.json, and to full.json when every row was measured, with a chart beside them.
+Exit status: 0 when every row reaches its goal, 1 when one misses it or could not be measured, 2 for wrong usage.""",
+    )
     kind = parser.add_mutually_exclusive_group()
     kind.add_argument("--quick", action="store_true", help="rows 1 to 4, 6, 7 and 10, three rounds, in 15 minutes")
     kind.add_argument("--full", action="store_true", help="all rows, five rounds; 5, 8 and 9 once (the default)")
     kind.add_argument("--document", action="store_true", help="write docs/benchmarks.md from the last full results")
-    parser.add_argument("--rows", metavar="N,N", help="only these")
-    parser.add_argument("--rounds", type=int, metavar="N", help="other than three or five")
+    parser.add_argument(
+        "--rows", type=row_numbers, metavar="N,N", help="only these; row 3 with all its peers only with --full"
+    )
+    parser.add_argument("--rounds", type=round_count, metavar="N", help="other than three or five")
     return parser.parse_args()
+
+
+def row_numbers(text: str) -> set[int]:
+    known = {row.number for row in every_row(is_full=True)}
+    words = text.split(",")
+    if not all(word.isdecimal() and int(word) in known for word in words):
+        raise argparse.ArgumentTypeError(f"must be numbers from {min(known)} to {max(known)}, separated by commas")
+    return {int(word) for word in words}
+
+
+def round_count(text: str) -> int:
+    if not text.isdecimal() or int(text) == 0:
+        raise argparse.ArgumentTypeError("must be a whole number from 1")
+    return int(text)
 
 
 def show(result: Result, seconds: float) -> None:
@@ -111,6 +163,7 @@ def save(results: list[Result], binaries: Path) -> None:
     RESULTS.mkdir(exist_ok=True)
     found = {
         "date": datetime.date.today().isoformat(),
+        "commit": commit(),
         "machine": machine.describe(binaries / "carillon"),
         "rows": [result.object for result in results],
     }
@@ -121,10 +174,21 @@ def save(results: list[Result], binaries: Path) -> None:
     charts.draw(found["rows"][-1], RESULTS)
 
 
+def commit() -> str:
+    """The source that was measured; what is not committed shows as a plus."""
+    command = ["git", "-C", str(REPOSITORY), "describe", "--always", "--abbrev=10", "--exclude=*", "--dirty=+"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    return done.stdout.strip() or "unknown"
+
+
 def write_document() -> int:
+    """docs/benchmarks.md and its charts."""
     file = RESULTS / "full.json"
     if not file.exists():
-        print("bench: there are no full results; run scripts/bench --full", file=sys.stderr)
+        print(
+            "bench: there are no results of a full report with every row measured; run scripts/bench --full",
+            file=sys.stderr,
+        )
         return 1
     results = json.loads(file.read_text())
     folder = DOCUMENT.parent / CHARTS

@@ -30,7 +30,8 @@ plot $rows using (0):0:(0):2:($0-0.32):($0+0.32):5 with boxxyerror linecolor rgb
 LINES = """set terminal pngcairo size 820,420 font 'sans,11' background '#ffffff'
 set output '{file}'
 set label "{title}" at screen 0.02, screen 0.96 noenhanced
-set tmargin 5
+set tmargin 3
+set bmargin 5
 set xlabel "minute"
 set ylabel "latency, µs"
 set y2label "memory, MB"
@@ -41,7 +42,7 @@ set y2tics
 set xtics 1
 set tics nomirror out
 set grid ytics linecolor '#dddddd'
-set key outside top right horizontal noenhanced
+set key bmargin center horizontal noenhanced
 $rows << END
 {rows}
 END

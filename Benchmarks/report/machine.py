@@ -7,7 +7,7 @@ from pathlib import Path
 
 from bench import PEERS
 
-PEER_NAMES = ["nghttpd", "mosquitto", "nats", "nchan"]
+PEER_NAMES = {"nghttpd": "nghttpd", "mosquitto": "mosquitto", "NATS": "nats", "nchan": "nchan"}
 LIBRARIES = {"OpenSSL": "libssl3", "nghttp2": "libnghttp2-14", "SQLite": "libsqlite3-0", "jemalloc": "libjemalloc2"}
 
 
@@ -18,12 +18,13 @@ def describe(carillon: Path) -> dict[str, str]:
         "cores": str(os.cpu_count()),
         "memory": f"{memory_gigabytes():.0f} GB",
         "system": f"{distribution()}, Linux {platform.release().split('-')[0]}",
-        "Carillon": first_line([str(carillon), "version"]),
+        "Carillon": said([str(carillon), "version"]),
+        "compiler": said(["swift", "--version"]).split(" (")[0],
     }
     for name, package in LIBRARIES.items():
-        found[name] = first_line(["dpkg-query", "-W", "-f", "${Version}", package])
-    for name in PEER_NAMES:
-        found[name] = first_line([str(PEERS), "version", name])
+        found[name] = said(["dpkg-query", "-W", "-f", "${Version}", package])
+    for name, peer in PEER_NAMES.items():
+        found[name] = said([str(PEERS), "version", peer])
     return found
 
 
@@ -42,11 +43,11 @@ def distribution() -> str:
     return platform.freedesktop_os_release().get("PRETTY_NAME", "Linux")
 
 
-def first_line(command: list[str]) -> str:
+def said(command: list[str]) -> str:
     """What a program says of itself; a program that is not there is not a reason to fail."""
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=20)
     except FileNotFoundError:
         return "not installed"
-    lines = (done.stdout or done.stderr).strip().splitlines()
-    return lines[0] if lines and done.returncode == 0 else "not installed"
+    lines = done.stdout.strip().splitlines()
+    return ", ".join(lines) if lines and done.returncode == 0 else "not installed"

@@ -1,12 +1,22 @@
 """Other programs: where they run, and what they use."""
 
 import os
+import shutil
 import subprocess
 from pathlib import Path
 
 #: The server has one core and the load the other, so that neither takes time from the other.
 SERVER_CORE, LOAD_CORE = 0, 1
 TIMEOUT_SECONDS = 900
+
+
+def why_not_pinned() -> str | None:
+    """Why server and load cannot have a core each, in words that say what to do; None if they can."""
+    if not shutil.which("taskset"):
+        return "taskset is missing; it comes with the package util-linux"
+    if not {SERVER_CORE, LOAD_CORE} <= os.sched_getaffinity(0):
+        return f"cores {SERVER_CORE} and {LOAD_CORE} are needed, one for the server and one for the load"
+    return None
 
 
 def pinned(core: int, command: list[str]) -> list[str]:
@@ -40,8 +50,8 @@ def shown(command: list[str]) -> str:
     return " ".join(words)
 
 
-def memory(pid: int) -> int:
-    """Bytes of a process that are its own: not those of files."""
+def anonymous_bytes(pid: int) -> int:
+    """Memory of a process without the pages of files, which come and go as code is run."""
     for line in Path(f"/proc/{pid}/status").read_text().splitlines():
         if line.startswith("RssAnon:"):
             return int(line.split()[1]) * 1024

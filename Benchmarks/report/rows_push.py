@@ -37,6 +37,7 @@ class ProviderSide(Row):
     method = (
         "POST of 1 KB with a provider token, to tokens that the gateway does not know: full authentication and header"
         " work, then 400. nghttpd answers the same requests with 200 from empty files, which costs it less than a 404."
+        " It looks at no token and no payload: this is the price of HTTP/2 and TLS beside that of the whole request."
     )
     count = 300_000
 
@@ -56,6 +57,7 @@ class ProviderSide(Row):
 
 
 def requests_to(bench: Bench, peer: Peer, common: tuple) -> dict:
+    """The same load for a server that is no gateway."""
     return bench.load("requests", *common, *PIPELINE, "--to", peer.address, "--server", peer.pids)
 
 
@@ -79,7 +81,8 @@ class WholePush(Row):
     unit = f"{MICROSECONDS} per push or request"
     method = (
         "1 KB to 200 connected devices, which acknowledge. nghttpd answers the same requests from an empty file for"
-        " each token. The aim is 1/0.6 = 1.67."
+        " each token: it authenticates, stores and delivers nothing, so a push cannot cost as little. The goal is 0.45"
+        " pushes for the CPU of a request, which is a ratio of 2.22; what we aim at beyond it is 0.6, a ratio of 1.67."
     )
     count = 200_000
 
@@ -118,8 +121,12 @@ class BesideBrokers(Row):
     goals = [Goal("CPU per push / mosquitto QoS 1", 0.4), Goal("CPU per push / NATS core", 0.45)]
     unit = f"{MICROSECONDS} per message published and delivered"
     method = (
-        "1 KB over TLS 1.3 from 10 publishers to 200 subscribers, one topic each. With --full also mosquitto with"
-        " persistence, JetStream (file storage) and nginx with nchan, which have no goal."
+        "1 KB over TLS 1.3 from 10 publishers to 200 subscribers, one topic each. A push is authenticated, and"
+        " answered when it is on disk or its device has acknowledged it. mosquitto at QoS 1 confirms to both sides and"
+        " keeps messages in memory. NATS core confirms nothing and keeps nothing: what it"
+        " sends may be lost. With --full also mosquitto with persistence, which writes its file now and then,"
+        " JetStream, which writes to a file and confirms, and nginx with nchan, which keeps messages in memory; they"
+        " have no goal."
     )
     count = 200_000
 
@@ -150,7 +157,10 @@ class Latency(Row):
     title = "One push in flight: from the provider's write to the device's read, beside NATS core"
     goals = [Goal("p50 / NATS core", 1.0), Goal("p99 / NATS core", 1.0)]
     unit = "µs"
-    method = "1 KB over TLS 1.3 to 200 devices in turn; the next push leaves when the one before is answered."
+    method = (
+        "1 KB over TLS 1.3 to 200 devices in turn; the next push leaves when the one before is answered, the next"
+        " message to NATS core when the one before was delivered. Both clocks stop when the device has decrypted it."
+    )
     count = 20_000
 
     def open(self, bench: Bench, stack: ExitStack) -> Callable[[], Round]:
@@ -196,16 +206,17 @@ class Allocations(Row):
 
     @staticmethod
     def allocations(bench: Bench, count: int) -> int:
+        """Of a gateway's whole life, with so many pushes and those of the warm-up."""
         with ExitStack() as stack:
             gateway = bench.gateway(stack, variables={"MALLOC_CONF": "stats_print:true,stats_print_opts:Jgdablxeh"})
             pushes(bench, gateway, count)
             gateway.stop()
             statistics = "".join(gateway.standard_error)
         # Other lines of the log may stand before and behind.
-        return requests(json.JSONDecoder().raw_decode(statistics[statistics.index('{"jemalloc"') :])[0])
+        return blocks(json.JSONDecoder().raw_decode(statistics[statistics.index('{"jemalloc"') :])[0])
 
 
-def requests(statistics: dict) -> int:
+def blocks(statistics: dict) -> int:
     """Blocks that were asked for, of all sizes."""
     merged = statistics["jemalloc"]["stats.arenas"]["merged"]
     return merged["small"]["nrequests"] + merged["large"]["nrequests"]

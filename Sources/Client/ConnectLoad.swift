@@ -16,6 +16,9 @@ package final class ConnectLoad {
 
     private static let patienceNanoseconds: Int64 = 10_000_000_000
 
+    /// Asked once a turn, at least ten times a second; true ends a run with `.interrupted`.
+    package var isInterrupted: () -> Bool = { false }
+
     private let destination: Destination
     private let context: TLSContext
     private let transport = TLSTransport()
@@ -27,7 +30,7 @@ package final class ConnectLoad {
     /// the first of the two.
     private var idle: [Int]
     private var buffer = [UInt8](repeating: 0, count: 65_536)
-    private var clockOffset: Int64 = 0
+    private var gatewayTime = GatewayTime()
     private var started = 0
     private var result = LoadResult()
 
@@ -62,6 +65,7 @@ package final class ConnectLoad {
         started = 0
         let clock = LoadClock(server: server)
         while result.answers.count + result.unanswered < count {
+            guard !isInterrupted() else { throw .interrupted }
             for place in attempts.indices where attempts[place] == nil && started < count { begin(place) }
             let ready = try systemLoad { () throws(SystemError) in try poller.wait(milliseconds: 100) }
             for index in 0..<ready { advance(Int(poller.event(index).token)) }
@@ -117,14 +121,12 @@ package final class ConnectLoad {
         try courier.receive(using: &buffer)
         if courier.isEstablished, attempts[place]?.hasIntroduced == false, let device = attempts[place]?.device {
             attempts[place]?.hasIntroduced = true
-            let time = Clock.wall() / 1_000_000 + clockOffset
+            let time = gatewayTime.milliseconds(at: Clock.wall())
             try courier.connect(credentials[device], baseToken: nil, milliseconds: time)
         }
         while let message = try courier.next() {
             guard case .connectAck(let ack) = message else { continue }
-            if ack.serverTimeMilliseconds > 0, let time = Int64(exactly: ack.serverTimeMilliseconds) {
-                clockOffset = time - Clock.wall() / 1_000_000
-            }
+            gatewayTime.follow(ack, at: Clock.wall())
             guard ack.status == 0 else {
                 throw .refused(reason: ack.reason ?? "status \(ack.status)", retrySeconds: ack.retrySeconds)
             }

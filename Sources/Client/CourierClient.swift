@@ -11,13 +11,11 @@ package final class CourierClient {
     private let transport = TLSTransport()
     private var conversation: CourierConversation
     private var backoff = CourierBackoff()
-    /// What the gateway's clock is ahead of ours, in milliseconds. A nonce must carry the gateway's time.
-    private var clockOffset: Int64 = 0
+    private var gatewayTime = GatewayTime()
     private var buffer = [UInt8](repeating: 0, count: 65_536)
 
     /// How often `until` is asked, also while nothing happens.
     private static let turnMilliseconds: Int32 = 100
-    private static let connectMilliseconds: Int32 = 10_000
 
     /// Throws when a key or certificate cannot be used.
     package init(configuration: CourierConfiguration) throws(CourierError) {
@@ -61,7 +59,8 @@ package final class CourierClient {
             if ready > 0 { try link.receive(using: &buffer) }
             if link.isEstablished && !hasConnected {
                 hasConnected = true
-                try link.connect(credentials, baseToken: conversation.baseToken, milliseconds: gatewayTime())
+                let time = gatewayTime.milliseconds(at: Clock.wall())
+                try link.connect(credentials, baseToken: conversation.baseToken, milliseconds: time)
             }
             try read(link, &pulse, onEvent)
             try keepUp(link, &pulse)
@@ -75,16 +74,11 @@ package final class CourierClient {
     }
 
     private func dial() throws(CourierError) -> CourierLink {
-        let socket = try system { () throws(SystemError) in
-            try FileDescriptor.connect(
-                host: configuration.host,
-                port: configuration.port,
-                timeoutMilliseconds: Self.connectMilliseconds
-            )
+        // Looked up each time: a gateway may have moved.
+        let destination = try system { () throws(SystemError) in
+            try Destination(host: configuration.host, port: configuration.port)
         }
-        return CourierLink(
-            try SecureLink(socket: socket, context: context, transport: transport, host: configuration.host)
-        )
+        return CourierLink(try SecureLink(to: destination, context: context, transport: transport))
     }
 
     /// Takes every frame that is there and answers them all with one write.
@@ -127,10 +121,10 @@ package final class CourierClient {
         case .nothing:
             return nil
         case .connected(let ack):
-            followClock(of: ack)
+            gatewayTime.follow(ack, at: Clock.wall())
             return .connected(baseToken: hexadecimal(conversation.baseToken ?? []))
         case .refused(let ack):
-            followClock(of: ack)
+            gatewayTime.follow(ack, at: Clock.wall())
             throw .refused(reason: ack.reason ?? "status \(ack.status)", retrySeconds: ack.retrySeconds)
         case .token(let topic, let token):
             return .token(topic: topic, token: hexadecimal(token))
@@ -141,14 +135,6 @@ package final class CourierClient {
         case .goodbye(let reason, let retrySeconds):
             throw .goodbye(reason: reason, retrySeconds: retrySeconds)
         }
-    }
-
-    /// The gateway's time in milliseconds, as far as we know.
-    private func gatewayTime() -> Int64 { Clock.wall() / 1_000_000 + clockOffset }
-
-    private func followClock(of ack: ConnectAck) {
-        guard ack.serverTimeMilliseconds > 0, let time = Int64(exactly: ack.serverTimeMilliseconds) else { return }
-        clockOffset = time - Clock.wall() / 1_000_000
     }
 
     private func pause(seconds: Double, _ until: () -> Bool) {

@@ -1,11 +1,11 @@
 import PushCore
 import TLS
-import Wire
+package import Wire
 
 /// What a device says once it is connected, and what it makes of the answers: bytes out, meaning out, no I/O.
-struct CourierConversation {
+package struct CourierConversation {
     /// What a frame of the gateway meant.
-    enum Outcome {
+    package enum Outcome {
         case nothing
         case connected(ConnectAck)
         case refused(ConnectAck)
@@ -26,13 +26,14 @@ struct CourierConversation {
     private var topics: [Topic]
     private let acknowledges: Bool
 
-    init(topics: [String], acknowledges: Bool) {
+    /// `acknowledges` says whether notifications are, which tests may forgo.
+    package init(topics: [String], acknowledges: Bool) {
         self.topics = topics.map { Topic(name: $0, hash: topicHash($0)) }
         self.acknowledges = acknowledges
     }
 
     /// Takes one frame and appends what is to be said about it.
-    mutating func receive(_ message: ServerMessage, answers: inout [UInt8]) -> Outcome {
+    package mutating func receive(_ message: ServerMessage, answers: inout [UInt8]) -> Outcome {
         switch message {
         case .connectAck(let ack):
             return receive(ack, &answers)
@@ -55,7 +56,7 @@ struct CourierConversation {
     }
 
     /// Appends a sign of life, and asks again for what was refused: an app may have been added since.
-    func keepAlive(intervalMinutes: Int, into output: inout [UInt8]) {
+    package func keepAlive(intervalMinutes: Int, into output: inout [UInt8]) {
         DeviceMessage.keepAlive(intervalMinutes: intervalMinutes).encode(into: &output)
         for topic in topics where topic.isRefused { request(topic.hash, &output) }
     }

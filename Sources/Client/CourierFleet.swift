@@ -61,7 +61,7 @@ package final class CourierFleet {
     private var deadlines = Deadlines()
     private var buffer = [UInt8](repeating: 0, count: 65_536)
     private var answers: [UInt8] = []
-    private var clockOffset: Int64 = 0
+    private var gatewayTime = GatewayTime()
 
     /// Throws when a key or certificate cannot be used.
     package init(configuration: CourierFleetConfiguration, identities: [CourierIdentity]) throws(CourierError) {
@@ -111,10 +111,10 @@ package final class CourierFleet {
         checkDeadlines(at: Clock.monotonic())
     }
 
-    /// Runs until every device is ready; false when `timeoutSeconds` pass first.
-    package func connect(timeoutSeconds: Double) throws(CourierError) -> Bool {
+    /// Runs until every device is ready; false when `timeoutSeconds` pass or `until` is true first.
+    package func connect(timeoutSeconds: Double, until: () -> Bool) throws(CourierError) -> Bool {
         let end = Clock.monotonic() + Int64(timeoutSeconds * 1e9)
-        try run { readyCount == members.count || Clock.monotonic() >= end }
+        try run { readyCount == members.count || Clock.monotonic() >= end || until() }
         return readyCount == members.count
     }
 
@@ -156,7 +156,7 @@ package final class CourierFleet {
         readMoment = Clock.monotonic()
         if link.isEstablished && members[index].phase == .handshaking {
             members[index].phase = .introduced
-            let time = Clock.wall() / 1_000_000 + clockOffset
+            let time = gatewayTime.milliseconds(at: Clock.wall())
             let token = members[index].conversation.baseToken
             try link.connect(members[index].credentials, baseToken: token, milliseconds: time)
         }
@@ -177,12 +177,12 @@ package final class CourierFleet {
         switch outcome {
         case .nothing: break
         case .connected(let ack):
-            followClock(of: ack)
+            gatewayTime.follow(ack, at: Clock.wall())
             handshakeCount -= 1
             members[index].phase = .connected
             setDeadline(index, at: Clock.monotonic() + keepAliveNanoseconds)
         case .refused(let ack):
-            followClock(of: ack)
+            gatewayTime.follow(ack, at: Clock.wall())
             throw .refused(reason: ack.reason ?? "status \(ack.status)", retrySeconds: ack.retrySeconds)
         case .token(_, let token):
             tokens[index] = hexadecimal(token)
@@ -205,11 +205,6 @@ package final class CourierFleet {
         try system { () throws(SystemError) in
             try poller.change(link.number, token: UInt64(index), for: interest)
         }
-    }
-
-    private func followClock(of ack: ConnectAck) {
-        guard ack.serverTimeMilliseconds > 0, let time = Int64(exactly: ack.serverTimeMilliseconds) else { return }
-        clockOffset = time - Clock.wall() / 1_000_000
     }
 
     /// Runs one step of one member; if it fails the member loses its connection and waits for the next.

@@ -10,12 +10,15 @@ package enum LoadError: Error, CustomStringConvertible {
     case protocolBroken(String)
     /// Not everything that was to be connected was in time.
     case notConnected(String)
+    /// The caller wanted no more of it.
+    case interrupted
 
     package var description: String {
         switch self {
         case .connection(let error): error.description
         case .http2(let error): error.description
         case .protocolBroken(let reason), .notConnected(let reason): reason
+        case .interrupted: "interrupted"
         }
     }
 }

@@ -1,14 +1,15 @@
 import HTTP2
 
 /// A provider's side of HTTP/2 (RFC 9113), no more than a load needs: bytes in, answers and bytes out, no I/O.
-struct ProviderConversation: ~Copyable {
+package struct ProviderConversation: ~Copyable {
     /// What became of a request.
-    struct Answer: Equatable {
+    package struct Answer: Equatable {
         /// What `open` was told.
-        let number: Int
-        let planned: Int64
-        /// 0 when the server reset the stream.
-        let status: Int
+        package let number: Int
+        /// When `open` was told that it should go out.
+        package let planned: Int64
+        /// 0 when the server reset the stream, or ended it without a status.
+        package let status: Int
     }
 
     private struct Slot {
@@ -28,23 +29,23 @@ struct ProviderConversation: ~Copyable {
     private static let slotFactor = 8
 
     /// Whether the server's SETTINGS have come: before, nothing may be assumed of it.
-    private(set) var isReady = false
+    package private(set) var isReady = false
     /// The header table that the server allows, as far as we use it.
-    private(set) var tableSize = 4096
+    package private(set) var tableSize = 4096
     /// Whether a request was sent, so that the server's header table is filled.
     private(set) var isPrimed = false
     /// Requests without an answer.
-    private(set) var openCount = 0
+    package private(set) var openCount = 0
     /// What must be sent before all else; the caller takes it.
-    var output: [UInt8]
+    package var output: [UInt8]
 
     private let limit: Int
     private var decoder: HeaderDecoder
     /// The beginning of a frame whose rest has not come.
     private var rest: [UInt8] = []
-    /// A header block that goes on in CONTINUATION, and its stream.
+    /// A header block that goes on in CONTINUATION, and the frame that began it; nil when none does.
     private var block: [UInt8] = []
-    private var blockFlags: UInt8 = 0
+    private var blockStart: Frame?
     private var slots: [Slot]
     private var nextStream: UInt32 = 1
     private var streamLimit = Int.max
@@ -53,7 +54,7 @@ struct ProviderConversation: ~Copyable {
     private var creditUsed = 0
 
     /// At most `limit` requests are open at a time, fewer if the server says so.
-    init(limit: Int) throws(LoadError) {
+    package init(limit: Int) throws(LoadError) {
         self.limit = limit
         var size = 1
         while size < limit * Self.slotFactor { size *= 2 }
@@ -68,7 +69,7 @@ struct ProviderConversation: ~Copyable {
     }
 
     /// Whether one more request with a body of so many bytes may be sent now.
-    func mayOpen(bodyCount: Int) -> Bool {
+    package func mayOpen(bodyCount: Int) -> Bool {
         openCount < min(limit, streamLimit) && bodyCount <= window && bodyCount <= streamWindow
             && slots[slot(of: nextStream)].stream == 0 && isReady
     }
@@ -77,7 +78,7 @@ struct ProviderConversation: ~Copyable {
     func refuses(bodyCount: Int) -> Bool { isReady && bodyCount > streamWindow }
 
     /// Takes the next stream for a request; `mayOpen` has said that it may.
-    mutating func open(_ number: Int, planned: Int64, bodyCount: Int) -> UInt32 {
+    package mutating func open(_ number: Int, planned: Int64, bodyCount: Int) -> UInt32 {
         let stream = nextStream
         precondition(stream < 0x7fff_ffff, "a connection has used up its streams")
         slots[slot(of: stream)] = Slot(stream: stream, number: number, planned: planned)
@@ -89,7 +90,7 @@ struct ProviderConversation: ~Copyable {
     }
 
     /// Takes what the server sent and appends the answers that are complete.
-    mutating func receive(_ bytes: Span<UInt8>, answers: inout [Answer]) throws(LoadError) {
+    package mutating func receive(_ bytes: Span<UInt8>, answers: inout [Answer]) throws(LoadError) {
         if rest.isEmpty {
             let count = try read(bytes, &answers)
             rest.append(contentsOf: bytes.extracting(count..<bytes.count))
@@ -132,6 +133,9 @@ struct ProviderConversation: ~Copyable {
         _ payload: Span<UInt8>,
         _ answers: inout [Answer]
     ) throws(LoadError) {
+        guard blockStart == nil || frame.type == FrameType.continuation else {
+            throw .protocolBroken("the server sent another frame in the middle of headers")
+        }
         switch frame.type {
         case FrameType.headers: try takeHeaders(frame, payload, &answers)
         case FrameType.continuation: try takeContinuation(frame, payload, &answers)
@@ -176,7 +180,7 @@ struct ProviderConversation: ~Copyable {
         let fragment = payload.extracting(start..<end)
         guard frame.has(FrameFlag.endHeaders) else {
             block.append(contentsOf: fragment)
-            blockFlags = frame.flags
+            blockStart = frame
             return
         }
         try takeBlock(fragment, of: frame.stream, ends: frame.has(FrameFlag.endStream), &answers)
@@ -187,12 +191,16 @@ struct ProviderConversation: ~Copyable {
         _ payload: Span<UInt8>,
         _ answers: inout [Answer]
     ) throws(LoadError) {
+        guard let start = blockStart, start.stream == frame.stream else {
+            throw .protocolBroken("the server sent CONTINUATION of no headers")
+        }
         block.append(contentsOf: payload)
         guard block.count <= 1 << 20 else { throw .protocolBroken("the server's headers never end") }
         guard frame.has(FrameFlag.endHeaders) else { return }
         var whole: [UInt8] = []
         swap(&whole, &block)
-        try takeBlock(whole.span, of: frame.stream, ends: blockFlags & FrameFlag.endStream != 0, &answers)
+        blockStart = nil
+        try takeBlock(whole.span, of: frame.stream, ends: start.has(FrameFlag.endStream), &answers)
     }
 
     private mutating func takeBlock(

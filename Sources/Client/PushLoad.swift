@@ -25,6 +25,9 @@ package final class PushLoad {
     private static let slackNanoseconds: Int64 = 60_000
     private static let fleetToken = UInt64.max
 
+    /// Asked once a turn, at least ten times a second; true ends what is going on with `.interrupted`.
+    package var isInterrupted: () -> Bool = { false }
+
     private let target: LoadTarget
     private let shape: LoadShape
     private let fleet: CourierFleet?
@@ -160,6 +163,7 @@ package final class PushLoad {
 
     /// Waits for events, at most so long, and handles them.
     private func turn(waiting nanoseconds: Int64) throws(LoadError) {
+        guard !isInterrupted() else { throw .interrupted }
         let count = try systemLoad { () throws(SystemError) in try poller.wait(nanoseconds: nanoseconds) }
         var fleetIsReady = false
         for index in 0..<count {

@@ -1,8 +1,8 @@
-import Reactor
-import TLS
+package import Reactor
+package import TLS
 
 /// One TLS connection of a client. It owns its socket; the transport belongs to the thread and serves all its links.
-final class SecureLink {
+package final class SecureLink {
     /// Bytes that wait for a peer that does not read. What we write is bounded elsewhere; this is beyond all of it.
     private static let unsentLimit = 64 << 20
 
@@ -12,11 +12,13 @@ final class SecureLink {
     private let session: TLSSession
     private let transport: TLSTransport
     private var unsent: [UInt8] = []
+    /// The handshake has begun.
+    package private(set) var hasBegun = false
     /// The peer will send no more. What came before is still there.
-    private(set) var hasEnded = false
+    package private(set) var hasEnded = false
 
-    /// Takes a connected socket and begins the handshake.
-    init(
+    /// Takes a connected socket, for `begin`.
+    package init(
         socket: consuming FileDescriptor,
         context: TLSContext,
         transport: TLSTransport,
@@ -27,8 +29,6 @@ final class SecureLink {
         session = try secure { () throws(TLSError) in
             try TLSSession(client: context, transport: transport, host: host)
         }
-        try secure { () throws(TLSError) in try session.start() }
-        try flush()
     }
 
     /// Connects, which blocks, and begins the handshake. With `source` it connects from 127.0.0.`source`.
@@ -42,26 +42,42 @@ final class SecureLink {
             try destination.connect(timeoutMilliseconds: Self.connectMilliseconds, source: source)
         }
         try self.init(socket: socket, context: context, transport: transport, host: destination.host)
+        try begin()
     }
 
-    var number: Int32 { socket.number }
-    var isEstablished: Bool { session.isEstablished }
+    /// Its descriptor, for a poller.
+    package var number: Int32 { socket.number }
+    /// The handshake is done.
+    package var isEstablished: Bool { session.isEstablished }
+    /// Which TLS it is, such as TLSv1.3.
+    package var version: String { session.version }
     /// What ALPN chose, if anything.
     var alpn: String? { session.alpn }
-    var unsentCount: Int { unsent.count }
+    /// Bytes that wait for `flush`.
+    package var unsentCount: Int { unsent.count }
 
-    /// Reads once into `buffer`, decrypts, and returns what came: it stays until the transport is used again.
-    func receive(using buffer: inout [UInt8]) throws(CourierError) -> ArraySlice<UInt8> {
+    /// Begins the handshake, once.
+    package func begin() throws(CourierError) {
+        precondition(!hasBegun, "a handshake begins once")
+        hasBegun = true
+        try secure { () throws(TLSError) in try session.start() }
+        try flush()
+    }
+
+    /// Reads once into `buffer`, decrypts, and returns what came: it stays until the transport is used again. Before
+    /// `begin` it is what a server says in plain text.
+    package func receive(using buffer: inout [UInt8]) throws(CourierError) -> ArraySlice<UInt8> {
         guard let count = try system({ () throws(SystemError) in try socket.read(into: &buffer) }) else { return [] }
         guard count > 0 else {
             hasEnded = true
             return []
         }
+        guard hasBegun else { return buffer[..<count] }
         return try decrypt(buffer.span.extracting(0..<count))
     }
 
     /// Encrypts and sends. What the kernel does not take at once waits for `flush`.
-    func send(_ plaintext: [UInt8]) throws(CourierError) {
+    package func send(_ plaintext: [UInt8]) throws(CourierError) {
         do { try session.send(plaintext.span) } catch { throw .tls(error) }
         try flush()
     }
@@ -72,7 +88,7 @@ final class SecureLink {
     }
 
     /// Sends what waits, as far as the kernel takes it.
-    func flush() throws(CourierError) {
+    package func flush() throws(CourierError) {
         // Emptied whatever happens: the next link that uses the transport must not send this one's bytes.
         defer { transport.outgoing.removeAll(keepingCapacity: true) }
         if unsent.isEmpty {

@@ -53,30 +53,23 @@ package struct HeaderDecoder: ~Copyable {
 
     deinit { nghttp2_hd_inflate_del(raw) }
 
-    /// Reads a whole block and returns its `:status`; nil for trailers, which have none.
+    /// Reads a whole block and returns its `:status`; nil for trailers, which have none, and for what is no status.
     package func status(_ block: Span<UInt8>) throws(HTTP2Error) -> Int? {
         var status: Int?
         // Of pseudo headers an answer has only this one, and no other name begins with a colon.
-        try decode(block) { field in
-            guard field.namelen > 0, field.name[0] == UInt8(ascii: ":") else { return }
-            let digits = UnsafeBufferPointer(start: field.value, count: field.valuelen)
-            status = digits.reduce(0) { $0 &* 10 &+ Int($1) - 48 }
+        try read(block) { name, value in
+            let digits = UInt8(ascii: "0")...UInt8(ascii: "9")
+            guard name.first == UInt8(ascii: ":"), value.count == 3, value.allSatisfy(digits.contains) else { return }
+            status = value.reduce(0) { $0 * 10 + Int($1 - digits.lowerBound) }
         }
         return status
     }
 
-    /// Reads a whole block and returns all its fields.
-    package func fields(_ block: Span<UInt8>) throws(HTTP2Error) -> [(name: String, value: String)] {
-        var fields: [(name: String, value: String)] = []
-        try decode(block) { field in
-            let name = UnsafeBufferPointer(start: field.name, count: field.namelen)
-            let value = UnsafeBufferPointer(start: field.value, count: field.valuelen)
-            fields.append((String(decoding: name, as: UTF8.self), String(decoding: value, as: UTF8.self)))
-        }
-        return fields
-    }
-
-    private func decode(_ block: Span<UInt8>, _ body: (nghttp2_nv) -> Void) throws(HTTP2Error) {
+    /// Reads a whole block and hands over each field's name and value, which are gone when `onField` returns.
+    package func read(
+        _ block: Span<UInt8>,
+        _ onField: (_ name: UnsafeBufferPointer<UInt8>, _ value: UnsafeBufferPointer<UInt8>) -> Void
+    ) throws(HTTP2Error) {
         let result: Int32 = block.withUnsafeBufferPointer { bytes in
             var (rest, field) = (bytes[...], nghttp2_nv())
             while true {
@@ -85,7 +78,12 @@ package struct HeaderDecoder: ~Copyable {
                 let count = nghttp2_hd_inflate_hd2(raw, &field, &flags, next.baseAddress, next.count, 1)
                 guard count >= 0 else { return Int32(clamping: count) }
                 rest = rest.dropFirst(count)
-                if flags & Int32(NGHTTP2_HD_INFLATE_EMIT.rawValue) != 0 { body(field) }
+                if flags & Int32(NGHTTP2_HD_INFLATE_EMIT.rawValue) != 0 {
+                    onField(
+                        UnsafeBufferPointer(start: field.name, count: field.namelen),
+                        UnsafeBufferPointer(start: field.value, count: field.valuelen)
+                    )
+                }
                 if flags & Int32(NGHTTP2_HD_INFLATE_FINAL.rawValue) != 0 { break }
             }
             nghttp2_hd_inflate_end_headers(raw)

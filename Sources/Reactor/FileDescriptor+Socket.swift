@@ -31,16 +31,6 @@ extension FileDescriptor {
         shutdown(number, Int32(SHUT_WR))
     }
 
-    /// Connects, trying each address of `host` in turn, and blocks until it has or `timeoutMilliseconds` have passed
-    /// (ETIMEDOUT); not for a loop. The socket is non-blocking and without Nagle's delay.
-    package static func connect(
-        host: String,
-        port: UInt16,
-        timeoutMilliseconds: Int32
-    ) throws(SystemError) -> FileDescriptor {
-        try Destination(host: host, port: port).connect(timeoutMilliseconds: timeoutMilliseconds)
-    }
-
     /// Makes closing abrupt: the peer gets a reset, and the port is free at once instead of a minute later.
     package func resetOnClose() throws(SystemError) {
         var linger = linger(l_onoff: 1, l_linger: 0)

@@ -7,7 +7,7 @@ import TLS
 
 /// The devices that are made for benches: `bench-1`, `bench-2`, ... Their keys lie in the instance's data folder, so
 /// that the next bench finds them.
-struct BenchDevices {
+final class BenchDevices {
     private struct Device: Sendable {
         let number: Int
         let id: String
@@ -22,6 +22,8 @@ struct BenchDevices {
 
     private let instance: Instance
     private let admin: AdminGateway
+    /// Those that were enrolled here, and not by an earlier bench.
+    private var enrolled: [Device] = []
 
     init(_ instance: Instance, _ admin: AdminGateway) {
         self.instance = instance
@@ -30,18 +32,62 @@ struct BenchDevices {
 
     private var path: String { Files.join(instance.dataDirectory, "bench-devices") }
 
-    /// The first `count` devices; those that are missing are enrolled.
-    func identities(_ count: Int) throws(CommandError) -> [CourierIdentity] {
+    /// The first `count` devices; those that are missing are enrolled, until `isInterrupted`.
+    func identities(
+        _ count: Int,
+        until isInterrupted: () -> Bool
+    ) throws(CommandError) -> [CourierIdentity] {
         var devices: [Int: Device] = [:]
         let known = try enrolledIDs()
         for device in try load() where known.contains(device.id) { devices[device.number] = device }
         let missing = (1...count).filter { devices[$0] == nil }
         if !missing.isEmpty {
-            for device in try enrol(missing) { devices[device.number] = device }
+            let failure = try enrol(missing, until: isInterrupted)
+            // Also if not all could be: without its key a device is of no use to the next bench.
+            for device in enrolled { devices[device.number] = device }
             try save(devices.values.sorted { $0.number < $1.number })
+            if let failure { throw failure }
         }
         return (1...count).compactMap { devices[$0] }.map {
             CourierIdentity(certificatePEM: Array($0.certificatePEM.utf8), keyPEM: Array($0.keyPEM.utf8))
+        }
+    }
+
+    /// What this bench has added to the gateway, in words; nil if nothing.
+    var left: String? { Self.left(enrolled[...]) }
+
+    private static func left(_ devices: ArraySlice<Device>) -> String? {
+        guard let first = devices.first, let last = devices.last else { return nil }
+        let names = devices.count == 1 ? "bench-\(first.number)" : "bench-\(first.number) to bench-\(last.number)"
+        return "left at the gateway: \(devices.count) new devices, \(names), for the next bench; "
+            + "carillon bench clean removes them"
+    }
+
+    /// Removes what this bench has added to the gateway, until `isInterrupted`, and says what became of it.
+    func takeBack(until isInterrupted: () -> Bool) -> String {
+        if enrolled.isEmpty { return "it had enrolled no devices" }
+        Output.note("interrupted: \(enrolled.count) new devices are removed; another signal leaves the rest")
+        var (rest, trouble) = (enrolled[...], "")
+        do throws(CommandError) {
+            while let device = rest.first, !isInterrupted() {
+                try remove(device.id)
+                rest.removeFirst()
+            }
+            let removed = Set(enrolled.dropLast(rest.count).map(\.id))
+            try save(try load().filter { !removed.contains($0.id) })
+        } catch {
+            trouble = " (\(error.message))"
+        }
+        let removed = "removed \(enrolled.count - rest.count) devices that it had enrolled"
+        return removed + trouble + (Self.left(rest).map { "\n\($0)" } ?? "")
+    }
+
+    /// With its registrations and what waits for it. One that is gone already is as good.
+    private func remove(_ id: String) throws(CommandError) {
+        do throws(CommandError) {
+            _ = try admin.request("DELETE", "/v1/devices/\(HTTPClient.escape(id))")
+        } catch {
+            guard error.code == "not_found" else { throw error }
         }
     }
 
@@ -50,7 +96,7 @@ struct BenchDevices {
         let instance = try Instance.require(invocation)
         let devices = BenchDevices(instance, try AdminGateway(instance))
         let ids = try devices.enrolledIDs().sorted()
-        for id in ids { _ = try devices.admin.request("DELETE", "/v1/devices/\(HTTPClient.escape(id))") }
+        for id in ids { try devices.remove(id) }
         unlink(devices.path)
         if invocation.wantsJSON {
             Output.object { $0.field("removed", ids.count) }
@@ -75,23 +121,34 @@ struct BenchDevices {
         return name.hasPrefix("bench-") && !number.isEmpty && number.allSatisfy(\.isWholeNumber)
     }
 
-    private func enrol(_ numbers: [Int]) throws(CommandError) -> [Device] {
+    /// Enrols devices with these numbers, and returns why not all of them could be.
+    private func enrol(_ numbers: [Int], until isInterrupted: () -> Bool) throws(CommandError) -> CommandError? {
         let work = Locked((left: numbers[...], done: [Device](), failure: CommandError?.none))
         let instance = self.instance
-        var workers: [Worker] = []
+        var ends: [Reply<Bool>] = []
         for _ in 0..<min(Self.threads, numbers.count) {
+            let end = Reply<Bool>()
             do throws(SystemError) {
-                workers.append(try Worker(name: "enrol") { Self.enrolEach(of: work, instance) })
+                _ = try Worker(name: "enrol") {
+                    Self.enrolEach(of: work, instance)
+                    end.set(true)
+                }
+                ends.append(end)
             } catch {
                 // Those that started do it alone.
-                guard workers.isEmpty else { break }
+                guard ends.isEmpty else { break }
                 throw .failed(code: "threads", message: error.description)
             }
         }
-        for worker in workers { worker.join() }
+        for end in ends {
+            while end.wait(milliseconds: 100) == nil {
+                guard isInterrupted() else { continue }
+                work.withLock { $0.failure = .failed(code: "interrupted", message: "interrupted") }
+            }
+        }
         let (done, failure) = work.withLock { ($0.done, $0.failure) }
-        if let failure { throw failure }
-        return done
+        enrolled = done.sorted { $0.number < $1.number }
+        return failure
     }
 
     private typealias Work = Locked<(left: ArraySlice<Int>, done: [Device], failure: CommandError?)>
@@ -133,6 +190,10 @@ struct BenchDevices {
     }
 
     private func save(_ devices: [Device]) throws(CommandError) {
+        guard !devices.isEmpty else {
+            unlink(path)
+            return
+        }
         var bytes: [UInt8] = []
         for device in devices {
             var writer = JSONWriter()

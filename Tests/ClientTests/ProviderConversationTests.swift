@@ -172,6 +172,8 @@ private func begun(limit: Int = 10, settings: [(id: UInt8, value: UInt32)] = [])
         Server.frame(4, 0, [0]), Server.frame(8, 0, [0]), [1, 0, 0, 0, 0, 0, 0, 0, 0],
         Server.frame(1, 0x0d, stream: 1, [200]),
         Server.frame(1, 5, stream: 1, [0xff]),
+        Server.frame(1, 1, stream: 1, []) + Server.answer(3), Server.frame(9, 4, stream: 1, Server.block("200")),
+        Server.frame(1, 1, stream: 1, []) + Server.frame(9, 4, stream: 3, Server.block("200")),
     ])
     func `what a server must not say ends the load`(_ bytes: [UInt8]) throws {
         var talk = try begun()

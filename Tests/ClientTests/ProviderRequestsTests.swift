@@ -31,7 +31,11 @@ import Testing
 
     private func fields(_ block: [UInt8], _ decoder: borrowing HeaderDecoder) throws -> [(name: String, value: String)]
     {
-        try decoder.fields(block.span)
+        var fields: [(name: String, value: String)] = []
+        try decoder.read(block.span) { name, value in
+            fields.append((String(decoding: name, as: UTF8.self), String(decoding: value, as: UTF8.self)))
+        }
+        return fields
     }
 
     @Test func `requests take the tokens in turn, each with its stream and number`() throws {

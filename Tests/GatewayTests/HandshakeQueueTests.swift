@@ -4,9 +4,12 @@ import Testing
 @testable import Gateway
 
 @Suite struct HandshakeQueueTests {
-    @Test func `two hundred handshakes take fifty turns, in their order`() {
+    /// What one turn takes.
+    private static let turn = UInt64(Limits.handshakesPerTurn)
+
+    @Test func `fifty turns take fifty times what one may, in their order`() {
         var queue = HandshakeQueue()
-        for token in 0..<UInt64(200) { queue.add(token) }
+        for token in 0..<50 * Self.turn { queue.add(token) }
         var taken: [UInt64] = []
         var turns = 0
         while !queue.isEmpty {
@@ -15,15 +18,16 @@ import Testing
             taken += turn
             turns += 1
         }
-        #expect(taken == Array(0..<200) && turns == 200 / Limits.handshakesPerTurn)
+        #expect(taken == Array(0..<50 * Self.turn) && turns == 50)
     }
 
     @Test func `one that waits asks again in vain, and keeps its place`() {
         var queue = HandshakeQueue()
-        for token in 0..<UInt64(6) { queue.add(token) }
-        for token in (0..<UInt64(6)).reversed() { queue.add(token) }
-        #expect(queue.take() == [0, 1, 2, 3])
-        #expect(queue.take() == [4, 5])
+        let tokens = 0..<Self.turn + 2
+        for token in tokens { queue.add(token) }
+        for token in tokens.reversed() { queue.add(token) }
+        #expect(queue.take() == Array(tokens.prefix(Limits.handshakesPerTurn)))
+        #expect(queue.take() == Array(tokens.suffix(2)))
         #expect(queue.isEmpty && queue.take().isEmpty)
     }
 

@@ -11,7 +11,11 @@ import Testing
     }
 
     private func read(_ block: [UInt8], with decoder: borrowing HeaderDecoder) throws -> [String] {
-        text(try decoder.fields(block.span))
+        var fields: [(name: String, value: String)] = []
+        try decoder.read(block.span) { name, value in
+            fields.append((String(decoding: name, as: UTF8.self), String(decoding: value, as: UTF8.self)))
+        }
+        return text(fields)
     }
 
     private func read(_ block: [UInt8]) throws -> [String] {
@@ -70,6 +74,11 @@ import Testing
     func `an answer has a status`(_ value: String, _ status: Int) throws {
         let block = try block([(":status", value), ("apns-id", "x")])
         #expect(try self.status(block) == status)
+    }
+
+    @Test(arguments: ["", "20", "2000", "20:", "2\u{0}0", "99999999999999999999999999"])
+    func `what is no status counts as none`(_ value: String) throws {
+        #expect(try status(block([(":status", value)])) == nil)
     }
 
     @Test func `trailers have no status`() throws {

@@ -2,10 +2,12 @@
 
 import json
 import os
+import signal
 import socket
 import ssl
 import subprocess
 import threading
+import time
 
 import pytest
 
@@ -172,3 +174,74 @@ def test_a_file_that_cannot_be_replaced_leaves_nothing_behind(instance, tmp_path
     assert done.returncode == 1 and "cannot replace" in done.stderr
     assert sorted(path.name for path in tmp_path.iterdir()) == ["tokens", "tokens.new"]
     assert neighbour.read_text() == "mine"
+
+
+def begun(instance, *arguments: str) -> subprocess.Popen:
+    """A bench that runs."""
+    return subprocess.Popen(
+        [binary(), "bench", *arguments, "--config", instance.facts["config"]],
+        env=clean_environment() | ports(instance),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def ended(process: subprocess.Popen) -> str:
+    """What it wrote to standard error, having failed."""
+    said = process.communicate(timeout=60)[1]
+    assert process.returncode == 1, said
+    return said
+
+
+def await_connected(instance, count: int) -> None:
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        _, body = instance.admin.request("GET", "/v1/devices?limit=1000")
+        if sum(device["connected"] for device in body["items"]) >= count:
+            return
+        time.sleep(0.1)
+    raise AssertionError(f"not {count} devices are connected: {body}")
+
+
+#: Loads that go on until they are interrupted.
+ENDLESS = {
+    "pushes": ("--devices", "4", "--rate", "100", "--count", "1000000", "--warm-up", "0"),
+    "sessions": ("--count", "4"),
+}
+
+
+@pytest.mark.parametrize("load, number", [("pushes", signal.SIGINT), ("sessions", signal.SIGTERM)])
+def test_an_interrupted_bench_removes_what_it_has_enrolled(instance, load, number):
+    bench(instance, "clean")
+    bench(instance, "pushes", "--devices", "1", *SMALL)
+    process = begun(instance, load, *ENDLESS[load])
+    await_connected(instance, 4)
+    process.send_signal(number)
+    assert "interrupted; removed 3 devices that it had enrolled" in ended(process)
+    assert bench_devices(instance) == ["bench-1"]
+    kept = (instance.directory / "data" / "bench-devices").read_text().splitlines()
+    assert [json.loads(line)["number"] for line in kept] == [1]
+
+
+def test_a_bench_that_is_interrupted_while_it_enrols_leaves_none(instance):
+    bench(instance, "clean")
+    process = begun(instance, "sessions", "--count", "5000")
+    deadline = time.monotonic() + 60
+    while not bench_devices(instance):
+        assert time.monotonic() < deadline, "no device was enrolled"
+        time.sleep(0.05)
+    process.send_signal(signal.SIGTERM)
+    assert "interrupted; removed" in ended(process)
+    assert bench_devices(instance) == [] and not (instance.directory / "data" / "bench-devices").exists()
+
+
+def test_a_bench_whose_gateway_goes_away_says_what_it_leaves(fresh):
+    gateway = fresh()
+    process = begun(gateway, "pushes", *ENDLESS["pushes"])
+    await_connected(gateway, 4)
+    gateway.restart(crash=True)
+    said = ended(process)
+    assert "4 new devices, bench-1 to bench-4" in said and "carillon bench clean removes them" in said
+    assert bench(gateway, "clean")["removed"] == 4

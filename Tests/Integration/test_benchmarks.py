@@ -1,5 +1,7 @@
 """The parts of the benchmarks that read and judge; what they run is run by `scripts/counts` and `scripts/bench`."""
 
+import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -10,6 +12,7 @@ sys.path += [str(BENCHMARKS / "counts"), str(BENCHMARKS / "report")]
 
 import baseline  # noqa: E402
 import callgrind  # noqa: E402
+import document  # noqa: E402
 import processes  # noqa: E402
 import spread  # noqa: E402
 import systemcalls  # noqa: E402
@@ -98,3 +101,55 @@ def test_a_trend_is_told_from_noise(values, rising):
 def test_a_shown_command_names_no_place_of_this_machine():
     command = ["taskset", "-c", "1", "/somewhere/carillon", "bench", "--to", "127.0.0.1:4711", "--server", "123"]
     assert processes.shown(command) == "taskset -c 1 carillon bench --to HOST:PORT --server PID"
+
+
+def report(*arguments: str, **environment: str) -> subprocess.CompletedProcess:
+    """`scripts/bench` without what it builds."""
+    paths = {"PYTHONPATH": str(BENCHMARKS.parent / "Tests" / "Integration")}
+    kept = {name: value for name, value in os.environ.items() if name != "BENCH_BINARIES"}
+    command = [sys.executable, str(BENCHMARKS / "report"), *arguments]
+    return subprocess.run(command, env=kept | paths | environment, capture_output=True, text=True, timeout=60)
+
+
+@pytest.mark.parametrize(
+    "arguments, part",
+    [(("--rows", "2,11"), "numbers from 1 to 10"), (("--rows", "all"), "numbers from 1 to 10"),
+     (("--rounds", "0"), "a whole number from 1"), (("--quick", "--full"), "not allowed with")],
+)  # fmt: skip
+def test_a_wrong_option_is_named(arguments, part):
+    done = report(*arguments)
+    assert done.returncode == 2 and part in done.stderr
+
+
+def test_without_a_chart_program_nothing_is_begun():
+    done = report("--quick", PATH="/nowhere")
+    assert done.returncode == 1 and "gnuplot is missing; scripts/setup --bench installs it" in done.stderr
+
+
+def goal(name: str, median: float, is_met: bool) -> dict:
+    spread = {"minimum": median, "median": median, "maximum": median}
+    return {"name": name, "goal": "<= 1", "met": is_met} | spread
+
+
+def row(*goals: dict) -> dict:
+    bars = {"Carillon": {"minimum": 1, "median": 2, "maximum": 3}}
+    return {
+        "number": 1, "title": "A title", "method": "How.", "unit": "µs", "rounds": 5, "goals": list(goals),
+        "bars": bars, "rates": {}, "notes": ["a note"], "commands": ["a command"],
+    }  # fmt: skip
+
+
+def test_what_is_missed_is_said_in_words():
+    said = document.verdict([row(goal("good", 0.5, True), goal("bad", 1.5, False))])
+    assert "1 of 2 goals are reached. Missed:" in said and "- Row 1, bad: 1.5 where <= 1 was wanted." in said
+    assert document.verdict([row(goal("good", 0.5, True))]) == "All 1 goals are reached.\n"
+
+
+def test_the_document_has_each_row_with_its_verdict(tmp_path):
+    file = tmp_path / "benchmarks.md"
+    results = {"date": "2026-01-02", "commit": "abc", "machine": {"cores": "2"}, "rows": [row(goal("bad", 1.5, False))]}
+    document.write(results, file, "charts")
+    text = file.read_text()
+    assert "Measured on 2026-01-02 at commit abc." in text and "| cores | 2 |" in text
+    assert "5 rounds. Bad 1.5, goal <= 1: **missed**. A note." in text
+    assert "![A title](charts/row-1.png)" in text and "```\na command\n```" in text

@@ -13,7 +13,7 @@ import Testing
     func `a connection from this machine is loopback`(_ host: String) throws {
         let listener = try Listener(host: host, port: 0)
         let target = host == "*" ? "127.0.0.1" : host
-        let near = try FileDescriptor.connect(host: target, port: listener.port, timeoutMilliseconds: 5_000)
+        let near = try Destination(host: target, port: listener.port).connect(timeoutMilliseconds: 5_000)
         let accepted = try acceptWaiting(listener)
         #expect(accepted.peer.isLoopback)
         #expect(near.number != accepted.descriptor.number)
@@ -57,7 +57,7 @@ import Testing
         do {
             let listener = try Listener(host: "127.0.0.1", port: 0)
             port = listener.port
-            let near = try FileDescriptor.connect(host: "127.0.0.1", port: port, timeoutMilliseconds: 5_000)
+            let near = try Destination(host: "127.0.0.1", port: port).connect(timeoutMilliseconds: 5_000)
             let far = try acceptWaiting(listener).takeDescriptor()
             // The listening side closes first, so that TIME_WAIT is on its port.
             far.endWriting()
@@ -81,7 +81,7 @@ import Testing
     @Test func `a peer that has gone before it is accepted does no harm`() throws {
         let listener = try Listener(host: "127.0.0.1", port: 0)
         do {
-            let near = try FileDescriptor.connect(host: "127.0.0.1", port: listener.port, timeoutMilliseconds: 5_000)
+            let near = try Destination(host: "127.0.0.1", port: listener.port).connect(timeoutMilliseconds: 5_000)
             var reset = linger(l_onoff: 1, l_linger: 0)
             setsockopt(near.number, SOL_SOCKET, SO_LINGER, &reset, socklen_t(MemoryLayout<linger>.size))
         }

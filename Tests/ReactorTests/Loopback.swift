@@ -8,7 +8,7 @@ struct Loopback: ~Copyable {
 
     init(host: String = "127.0.0.1") throws {
         let listener = try Listener(host: host, port: 0)
-        let near = try FileDescriptor.connect(host: host, port: listener.port, timeoutMilliseconds: 5_000)
+        let near = try Destination(host: host, port: listener.port).connect(timeoutMilliseconds: 5_000)
         let accepted = try acceptWaiting(listener)
         peer = accepted.peer
         far = accepted.takeDescriptor()

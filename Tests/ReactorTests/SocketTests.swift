@@ -42,7 +42,7 @@ import Testing
 
     @Test func `sending to a peer that has gone is an error and no signal`() throws {
         let listener = try Listener(host: "127.0.0.1", port: 0)
-        let near = try FileDescriptor.connect(host: "127.0.0.1", port: listener.port, timeoutMilliseconds: 5_000)
+        let near = try Destination(host: "127.0.0.1", port: listener.port).connect(timeoutMilliseconds: 5_000)
         do { _ = try acceptWaiting(listener) }
         var error: SystemError?
         for _ in 0..<1_000 where error == nil {
@@ -58,7 +58,7 @@ import Testing
     @Test func `a closed port refuses a connection`() throws {
         let port = try closedPort()
         let error = #expect(throws: SystemError.self) {
-            _ = try FileDescriptor.connect(host: "127.0.0.1", port: port, timeoutMilliseconds: 5_000)
+            _ = try Destination(host: "127.0.0.1", port: port).connect(timeoutMilliseconds: 5_000)
         }
         #expect(error?.description == "connect: Connection refused")
     }
@@ -87,9 +87,9 @@ import Testing
     @Test func `a connection that nobody answers times out`() throws {
         // A queue of one that is full: the kernel then drops what else would connect.
         let listener = try Listener(host: "127.0.0.1", port: 0, backlog: 0)
-        let first = try FileDescriptor.connect(host: "127.0.0.1", port: listener.port, timeoutMilliseconds: 5_000)
+        let first = try Destination(host: "127.0.0.1", port: listener.port).connect(timeoutMilliseconds: 5_000)
         let error = #expect(throws: SystemError.self) {
-            _ = try FileDescriptor.connect(host: "127.0.0.1", port: listener.port, timeoutMilliseconds: 50)
+            _ = try Destination(host: "127.0.0.1", port: listener.port).connect(timeoutMilliseconds: 50)
         }
         #expect(error?.number == ETIMEDOUT)
         #expect(first.number >= 0)
@@ -97,7 +97,7 @@ import Testing
 
     private func peerOfAbruptEnd() throws -> FileDescriptor {
         let listener = try Listener(host: "127.0.0.1", port: 0)
-        let near = try FileDescriptor.connect(host: "127.0.0.1", port: listener.port, timeoutMilliseconds: 5_000)
+        let near = try Destination(host: "127.0.0.1", port: listener.port).connect(timeoutMilliseconds: 5_000)
         let far = try acceptWaiting(listener).takeDescriptor()
         try near.resetOnClose()
         return far

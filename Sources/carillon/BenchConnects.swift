@@ -1,0 +1,74 @@
+import Client
+import PushCore
+import Reactor
+
+/// `carillon bench connects`: devices that connect and leave.
+enum BenchConnects {
+    /// The gateway remembers so many connects of a device for ten minutes and refuses more; half is left to other runs.
+    private static let connectsPerDevice = Limits.rememberedNonces / 2
+
+    static func run(_ invocation: Invocation) throws(CommandError) -> Outcome {
+        let options = try Options(invocation)
+        if let address = invocation.value("bare") {
+            guard let (host, port) = hostAndPort(address) else {
+                throw .usage("--bare must be HOST:PORT, not \(address)")
+            }
+            let load = try load(try destination(host, port), caPEM: nil, identities: [], options)
+            return try measure(load, warmUp: options.parallel, options)
+        }
+        try checkConnects(options)
+        let gateway = try BenchGateway(invocation)
+        return try gateway.withDevices(options.devices) { identities, interruption throws(CommandError) in
+            let (host, port) = try gateway.device()
+            let destination = try destination(host, port)
+            let load = try load(destination, caPEM: try gateway.authorityPEM, identities: identities, options)
+            load.isInterrupted = interruption.isRequested
+            // Each device once, so that the gateway has seen its certificate.
+            return try measure(load, warmUp: options.devices, options)
+        }
+    }
+
+    private struct Options {
+        let count: Int
+        let parallel: Int
+        let devices: Int
+        let server: Int32?
+        let isJSON: Bool
+
+        init(_ invocation: Invocation) throws(CommandError) {
+            count = try invocation.number("count", in: 1...10_000_000) ?? 2000
+            parallel = try invocation.number("parallel", in: 1...1000) ?? 32
+            devices = try invocation.number("devices", in: 1...15_000) ?? 50
+            server = try BenchOptions.server(invocation)
+            isJSON = invocation.wantsJSON
+        }
+    }
+
+    private static func checkConnects(_ options: Options) throws(CommandError) {
+        guard options.count > options.devices * connectsPerDevice else { return }
+        throw .usage(
+            "a device may connect \(connectsPerDevice) times in a bench, for the gateway remembers each: "
+                + "say --devices \((options.count + connectsPerDevice - 1) / connectsPerDevice), or a lower --count"
+        )
+    }
+
+    private static func load(
+        _ destination: Destination,
+        caPEM: [UInt8]?,
+        identities: [CourierIdentity],
+        _ options: Options
+    ) throws(CommandError) -> ConnectLoad {
+        try measured { () throws(LoadError) in
+            try ConnectLoad(to: destination, caPEM: caPEM, identities: identities, parallel: options.parallel)
+        }
+    }
+
+    private static func measure(_ load: ConnectLoad, warmUp: Int, _ options: Options) throws(CommandError) -> Outcome {
+        let result = try measured { () throws(LoadError) in
+            _ = try load.run(count: warmUp)
+            return try load.run(count: options.count, server: options.server)
+        }
+        BenchReport(load: "connects", result: result).show(json: options.isJSON)
+        return result.unanswered == 0 ? .done : .failed
+    }
+}
