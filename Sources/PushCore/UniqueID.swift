@@ -22,10 +22,8 @@ package struct UniqueID: Hashable, Sendable {
     }
 
     /// Its bytes, for the store.
-    package var bytes: [UInt8] {
-        [high, low].flatMap { word in
-            stride(from: 56, through: 0, by: -8).map { UInt8(truncatingIfNeeded: word >> UInt64($0)) }
-        }
+    package var bytes: InlineArray<16, UInt8> {
+        InlineArray { UInt8(truncatingIfNeeded: ($0 < 8 ? high : low) >> UInt64(56 - 8 * ($0 % 8))) }
     }
 }
 
@@ -71,13 +69,10 @@ package struct UUIDText: Sendable {
         }
         characters = text
     }
-
-    /// The characters as an array, for the store.
-    package var bytes: [UInt8] { characters.indices.map { characters[$0] } }
 }
 
 extension UUIDText: CustomStringConvertible {
-    package var description: String { String(decoding: bytes, as: UTF8.self) }
+    package var description: String { String(decoding: characters.indices.map { characters[$0] }, as: UTF8.self) }
 }
 
 extension UUIDText: Equatable {

@@ -116,7 +116,7 @@ final class Statement {
     }
 
     /// Binds bytes as text.
-    func bind(_ index: Int32, text bytes: [UInt8]) throws(StoreError) {
+    func bind(_ index: Int32, text bytes: Span<UInt8>) throws(StoreError) {
         try database.check(bytes.withUnsafeBufferPointer { bindText(index, $0) })
     }
 
@@ -128,10 +128,12 @@ final class Statement {
         }
     }
 
-    func bind(_ index: Int32, _ bytes: [UInt8]) throws(StoreError) {
+    func bind(_ index: Int32, _ bytes: [UInt8]) throws(StoreError) { try bind(index, bytes.span) }
+
+    func bind(_ index: Int32, _ bytes: Span<UInt8>) throws(StoreError) {
         // As with text.
         guard !bytes.isEmpty else { return try database.check(sqlite3_bind_zeroblob(raw, index, 0)) }
-        try database.check(carillon_bind_copy(raw, index, bytes, Int32(bytes.count)))
+        try database.check(bytes.withUnsafeBytes { carillon_bind_copy(raw, index, $0.baseAddress, Int32($0.count)) })
     }
 
     /// nil is stored as NULL.

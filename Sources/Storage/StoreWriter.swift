@@ -61,9 +61,9 @@ final class StoreWriter {
         try row.bind(4, Int64(push.type?.code ?? 0))
         try row.bind(5, push.expires.nanoseconds)
         try row.bind(6, push.acceptedAt.nanoseconds)
-        try row.bind(7, push.apnsID.bytes)
-        try row.bind(8, push.uniqueID.bytes)
-        try row.bind(9, Array(push.content.collapseID))
+        try row.bind(7, push.apnsID.characters.span)
+        try row.bind(8, push.uniqueID.bytes.span)
+        try row.bind(9, push.content.collapseID.span)
         try row.bind(10, borrowing: push.content.payload) { () throws(StoreError) in try row.run() }
     }
 
