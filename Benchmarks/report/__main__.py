@@ -18,6 +18,7 @@ import machine
 from bench import Bench
 from processes import why_not_pinned
 from row import Result, Row, figure
+from rows_cores import Cores
 from rows_devices import Connects, IdleSessions
 from rows_endurance import Endurance
 from rows_push import Allocations, BesideBrokers, Latency, ProviderSide, WholePush
@@ -33,7 +34,7 @@ def every_row(is_full: bool) -> list[Row]:
     """All rows; `is_full` has row 3 measure all its peers."""
     return [
         ProviderSide(), WholePush(), BesideBrokers(is_full), Latency(), IdleSessions(), Durable(), Connects(),
-        Restart(), Endurance(), Allocations(),
+        Restart(), Endurance(), Allocations(), Cores(),
     ]  # fmt: skip
 
 
