@@ -128,7 +128,7 @@ extension Loop {
 
     /// A device that has proved its key on another loop comes home.
     func adopt(_ device: ProvenDevice) {
-        let tls = TLSSession(resuming: device.tls, transport: buffers.transport)
+        let tls = TLSSession(resuming: device.tls, context: contexts.devices[index], transport: buffers.transport)
         let descriptor = FileDescriptor(owning: device.descriptor)
         let number = descriptor.number
         let stream = SecureStream(descriptor, tls: tls, buffers: buffers, unsent: device.unsent)

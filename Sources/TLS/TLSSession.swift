@@ -34,12 +34,14 @@ package final class TLSSession {
         try expect(host)
     }
 
-    /// Takes a session up where another loop parked it. Each parked session is resumed once.
-    package init(resuming parked: ParkedTLSSession, transport: TLSTransport) {
+    /// Takes a session up where another loop parked it; `context` is this loop's. Each parked session is resumed once.
+    package init(resuming parked: ParkedTLSSession, context: TLSContext, transport: TLSTransport) {
         precondition(SSL_get_rbio(parked.raw) == nil, "the session was resumed before")
+        // A KeyUpdate looks at what `TrafficWatch` changes in the context, so it must not be another thread's.
+        precondition(SSL_set_SSL_CTX(parked.raw, context.raw) != nil, "no memory for a session's certificates")
         SSL_up_ref(parked.raw)
         raw = parked.raw
-        context = parked.context
+        self.context = context
         isEstablished = parked.isEstablished
         isPeerClosed = parked.isPeerClosed
         self.transport = transport
@@ -115,7 +117,7 @@ package final class TLSSession {
         isGone = true
         SSL_set_bio(raw, nil, nil)
         SSL_up_ref(raw)
-        return ParkedTLSSession(owning: raw, of: self, context: context)
+        return ParkedTLSSession(owning: raw, of: self)
     }
 
     private func attach() {
@@ -223,15 +225,13 @@ extension TLSSession {
 /// A session on its way from one loop to another. It does nothing until it is resumed, and dies if it is not.
 package final class ParkedTLSSession: Sendable {
     private let address: UInt
-    fileprivate let context: TLSContext
     fileprivate let isEstablished: Bool
     fileprivate let isPeerClosed: Bool
 
     fileprivate var raw: OpaquePointer { OpaquePointer(bitPattern: address)! }
 
-    fileprivate init(owning raw: OpaquePointer, of session: TLSSession, context: TLSContext) {
+    fileprivate init(owning raw: OpaquePointer, of session: TLSSession) {
         address = UInt(bitPattern: raw)
-        self.context = context
         isEstablished = session.isEstablished
         isPeerClosed = session.isPeerClosed
     }

@@ -185,13 +185,15 @@ import Testing
         try peers.client.send([1, 2])
         let ciphertext = peers.clientTransport.outgoing
         let parked = peers.server.park()
+        let context = try instance.serverContext()
         let read = try await Task.detached {
             let transport = TLSTransport()
-            let session = TLSSession(resuming: parked, transport: transport)
+            let session = TLSSession(resuming: parked, context: context, transport: transport)
             return Array(transport.plaintext[..<(try session.receive(ciphertext))])
         }.value
         #expect(read == [1, 2])
-        peers.server = TLSSession(resuming: try Peers(instance).server.park(), transport: TLSTransport())
+        let other = try Peers(instance).server.park()
+        peers.server = TLSSession(resuming: other, context: context, transport: TLSTransport())
         #expect(!peers.server.isEstablished)
     }
 }
