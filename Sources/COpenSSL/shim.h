@@ -43,6 +43,14 @@ static inline int shim_SSL_CTX_add1_chain_cert(SSL_CTX *context, X509 *certifica
 static inline int shim_SSL_set_tlsext_host_name(SSL *session, const char *name) {
     return (int)SSL_set_tlsext_host_name(session, name);
 }
+static inline long shim_SSL_get_tmp_key(SSL *session, EVP_PKEY **key) { return SSL_get_tmp_key(session, key); }
+static inline long shim_SSL_get_peer_tmp_key(SSL *session, EVP_PKEY **key) {
+    return SSL_get_peer_tmp_key(session, key);
+}
+static inline void shim_sk_SSL_CIPHER_zero(STACK_OF(SSL_CIPHER) *ciphers) { sk_SSL_CIPHER_zero(ciphers); }
+static inline int shim_sk_SSL_CIPHER_reserve(STACK_OF(SSL_CIPHER) *ciphers, int count) {
+    return sk_SSL_CIPHER_reserve(ciphers, count);
+}
 static inline int shim_SSL_get_extms_support(SSL *session) { return (int)SSL_get_extms_support(session); }
 
 static inline EVP_PKEY *shim_EVP_EC_gen(const char *curve) { return EVP_EC_gen(curve); }

@@ -7,7 +7,7 @@ final class DeviceConnection {
     /// How far the connection has come.
     enum Phase {
         /// TLS, then the Connect.
-        case opening
+        case opening(since: Moment)
         /// Handed to its home, or refused: whatever comes now is dropped.
         case leaving
         case session(DeviceState, SessionLink)
@@ -16,18 +16,19 @@ final class DeviceConnection {
     let token: UInt64
     let stream: SecureStream
     let peer: PeerAddress
-    let acceptedAt: Moment
     var decoder = FrameDecoder(frameLimit: Limits.frameBeforeConnect)
-    var phase = Phase.opening
+    var phase: Phase
     var isExtended = false
     /// Whether it has frames to write; it is then among the loop's dirty connections.
     var isDirty = false
+    /// A registration of this device is being made durable: its next command waits (docs/device-protocol.md).
+    var isWaitingForStore = false
+    /// Its socket is not read, because enough of its commands wait.
+    var isMuted = false
     var timer = Moment.distantFuture
     var lastHeard: Moment
     /// How long it may be silent.
     var idleLimit: Interval
-    /// A registration of this device is being made durable: its next command waits (docs/device-protocol.md).
-    var isWaitingForStore = false
     /// Frames to write this turn, and notifications to frame behind them.
     private var output: [UInt8] = []
     var notifications: [OutgoingNotification] = []
@@ -39,7 +40,7 @@ final class DeviceConnection {
         self.token = token
         self.stream = stream
         self.peer = peer
-        acceptedAt = now
+        phase = .opening(since: now)
         lastHeard = now
         idleLimit = config.deviceIdleTimeout
     }
@@ -50,8 +51,6 @@ final class DeviceConnection {
 
     /// Whether its next command must wait: for the store, or because enough answers wait for a pause to end.
     var mustWait: Bool { isWaitingForStore || held.count >= Limits.heldAnswers }
-    /// Its socket is not read, because enough of its commands wait.
-    var isMuted = false
 
     /// When `release` has something to do next.
     var holdEnds: Moment? { held.isEmpty ? nil : holdUntil }
@@ -85,6 +84,8 @@ final class DeviceConnection {
             output += next.frame
             if next.pausesAfter { holdUntil = .distantFuture }
         }
+        // A sleeping session owns no buffer.
+        if held.isEmpty { held = [] }
     }
 
     /// Whether there is something to write.

@@ -7,7 +7,7 @@ struct DeviceProof {
     /// Who the device has proved to be.
     struct Proven {
         let device: DeviceID
-        let nonce: [UInt8]
+        let nonce: ConnectNonce
     }
 
     /// Why it has not; the cause is counted.
@@ -35,15 +35,15 @@ struct DeviceProof {
     }
 
     mutating func prove(_ connect: Connect, over tls: TLSSession, at now: Moment) throws(Failure) -> Proven {
-        guard let certificate = connect.certificate, let nonce = connect.nonce, let signature = connect.signature else {
-            throw Failure(cause: .malformed)
-        }
+        guard let certificate = connect.certificate, let bytes = connect.nonce, let signature = connect.signature,
+            let nonce = ConnectNonce(bytes)
+        else { throw Failure(cause: .malformed) }
         let accepted = try judge(certificate)
         guard accepted.notBefore <= now.seconds, now.seconds < accepted.notAfter else {
             throw Failure(cause: .certificateExpired)
         }
         try checkAge(of: nonce, at: now)
-        guard let message = signedMessage(nonce, over: tls),
+        guard let message = signedMessage(bytes, over: tls),
             isSigned(message, signature, by: certificate.span.extracting(accepted.key.place), accepted.key.kind)
         else { throw Failure(cause: .badSignature) }
         return Proven(device: accepted.device, nonce: nonce)
@@ -77,12 +77,8 @@ struct DeviceProof {
         }
     }
 
-    /// Seventeen bytes: a tag of 0, Unix milliseconds, eight random bytes (docs/device-protocol.md).
-    private func checkAge(of nonce: [UInt8], at now: Moment) throws(Failure) {
-        guard nonce.count == 17, nonce[0] == 0 else { throw Failure(cause: .malformed) }
-        let milliseconds = nonce[1...8].reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
-        guard milliseconds < UInt64(Int64.max / 1_000_000) else { throw Failure(cause: .staleNonce) }
-        let age = now - Moment(milliseconds: Int64(milliseconds))
+    private func checkAge(of nonce: ConnectNonce, at now: Moment) throws(Failure) {
+        let age = now - nonce.made
         guard age <= Limits.nonceTolerance, age >= Interval.zero - Limits.nonceTolerance else {
             throw Failure(cause: .staleNonce)
         }

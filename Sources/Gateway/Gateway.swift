@@ -88,9 +88,9 @@ package final class Gateway {
             throw StartError("the admin token is too short to be a secret; put 32 random bytes in hex into admin.token")
         }
         Machine.raiseOpenFileLimit()
-        let identity = try GatewayIdentity(files, config, at: clock.now())
-        authority = identity.authority.certificate
         let count = config.threads > 0 ? config.threads : Machine.cores
+        let identity = try GatewayIdentity(files, config, loops: count, at: clock.now())
+        authority = identity.authority.certificate
         // What fails most often comes first, before there are threads to end.
         let sockets = try GatewaySockets(config, loops: count)
         let (store, snapshot) = try openStore(files, at: clock.now())
@@ -141,7 +141,9 @@ package final class Gateway {
 
     /// Takes new certificates for new connections; the old ones stay when the new are broken.
     package func reload(_ files: InstanceFiles) throws(StartError) {
-        let identity = try GatewayIdentity(files, control.shared.config, at: control.shared.clock.now())
+        let shared = control.shared
+        let loops = shared.mailboxes.count
+        let identity = try GatewayIdentity(files, shared.config, loops: loops, at: shared.clock.now())
         guard identity.authority.certificate.der == authority.der else {
             throw StartError("the authority's certificate changed; restart to use another one")
         }

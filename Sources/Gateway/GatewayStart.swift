@@ -10,11 +10,11 @@ struct GatewayIdentity {
     let authority: CertificateAuthority
     let serverNotAfter: Moment
 
-    init(_ files: InstanceFiles, _ config: Config, at now: Moment) throws(StartError) {
+    init(_ files: InstanceFiles, _ config: Config, loops: Int, at now: Moment) throws(StartError) {
         do throws(TLSError) {
             let server = try Certificate(pem: files.certificatePEM)
             serverNotAfter = Moment(seconds: server.notAfter)
-            contexts = try TLSContexts(files, detachesDevices: config.deviceTLSDetach)
+            contexts = try TLSContexts(files, detachesDevices: config.deviceTLSDetach, loops: loops)
             authority = try CertificateAuthority(
                 certificatePEM: files.caCertificatePEM,
                 keyPEM: files.caKeyPEM

@@ -89,10 +89,10 @@ extension Home {
         _ id: DeviceID,
         _ link: SessionLink,
         isAwake: Bool,
-        nonce: [UInt8]
+        nonce: ConnectNonce
     ) throws(Refusal) -> DeviceState {
         guard let device = devices[id], let record = device.record, record.removedAt == nil else { throw .notEnrolled }
-        guard device.admit(nonce: nonce, at: link.connectedAt) else { throw .replayed }
+        guard device.nonces.admit(nonce, at: link.connectedAt) else { throw .replayed }
         if let older = device.session { effects.append(.endSession(older, reason: "taken over")) }
         device.session = link
         device.lastSeenAt = link.connectedAt
@@ -114,7 +114,7 @@ extension Home {
 
     /// A Filter. Returns whether the device must be told that nothing is stored.
     func filter(_ device: DeviceState, _ modes: [TopicHash: TopicMode], at now: Moment) -> Bool {
-        device.session?.modes = modes
+        device.session?.modes = TopicModes(modes)
         let waits = device.queue.filter(at: now, into: &queueEffects) { number in
             guard let topic = device.registration(numbered: number)?.topic else { return .unlisted }
             return modes[topic.hash] ?? .unlisted

@@ -325,9 +325,8 @@ final class Home {
 
     private func admitsRate(_ registration: RegistrationState, at now: Moment) -> Bool {
         guard config.providerTokenRate > 0 else { return true }
-        if registration.rateSecond != now.seconds {
-            (registration.rateSecond, registration.rateCount) = (now.seconds, 0)
-        }
+        let second = UInt32(truncatingIfNeeded: now.seconds)
+        if registration.rateSecond != second { (registration.rateSecond, registration.rateCount) = (second, 0) }
         registration.rateCount += 1
         return registration.rateCount <= config.providerTokenRate
     }

@@ -9,7 +9,7 @@ final class SessionLink {
     var room = Limits.unsentBytes
     let connectedAt: Moment
     /// What its last Filter says, also about topics that have no registration.
-    var modes: [TopicHash: TopicMode] = [:]
+    var modes = TopicModes()
 
     init(connection: UInt64, connectedAt: Moment) {
         self.connection = connection
@@ -17,10 +17,24 @@ final class SessionLink {
     }
 }
 
+/// What a Filter says, as long as its session lasts: a list, which takes a third of a small dictionary's memory. It is
+/// looked at when a registration is made.
+struct TopicModes {
+    private var list: [(hash: TopicHash, mode: TopicMode)] = []
+
+    init() {}
+
+    init(_ modes: [TopicHash: TopicMode]) {
+        list.reserveCapacity(modes.count)
+        for (hash, mode) in modes { list.append((hash, mode)) }
+    }
+
+    subscript(hash: TopicHash) -> TopicMode? { list.first { $0.hash == hash }?.mode }
+}
+
 /// One registration at home.
 final class RegistrationState {
     var record: Registration
-    let number: UInt64
     /// nil once its app was removed.
     let topic: Topic?
     /// What its notifications have in common; nil when none can come.
@@ -28,12 +42,11 @@ final class RegistrationState {
     /// Strong both ways: a device made for one registration has no other owner. `revoke` cuts the circle.
     let owner: DeviceState
     /// Pushes in the second that `rateSecond` names, for `provider.tokenRate`.
-    var rateSecond: Int64 = 0
-    var rateCount = 0
+    var rateSecond: UInt32 = 0
+    var rateCount: UInt32 = 0
 
     init(_ record: Registration, topic: Topic?, owner: DeviceState) {
         self.record = record
-        number = record.number
         self.topic = topic
         if let topic, let device = owner.record, record.state == .active {
             route = NotifyRoute(
@@ -47,6 +60,8 @@ final class RegistrationState {
         }
         self.owner = owner
     }
+
+    var number: UInt64 { record.number }
 }
 
 /// One device at home: its queue, its session, its registrations that have not ended. Registrations made without a
@@ -63,7 +78,7 @@ final class DeviceState {
     var isHolder = false
     /// The store has been asked for payloads that it waits for.
     var isReading = false
-    private var nonces: [(nonce: [UInt8], at: Moment)] = []
+    var nonces = RecentNonces()
 
     init(record: Device?, policy: QueuePolicy) {
         self.record = record
@@ -72,16 +87,6 @@ final class DeviceState {
 
     func registration(numbered number: UInt64) -> RegistrationState? {
         registrations.first { $0.number == number }
-    }
-
-    /// Remembers the nonce of a Connect; false if it was used before, or too many are remembered.
-    func admit(nonce: [UInt8], at now: Moment) -> Bool {
-        nonces.removeAll { now - $0.at > Limits.nonceTolerance + Limits.nonceTolerance }
-        guard nonces.count < Limits.rememberedNonces, !nonces.contains(where: { $0.nonce == nonce }) else {
-            return false
-        }
-        nonces.append((nonce, now))
-        return true
     }
 }
 

@@ -44,7 +44,7 @@ extension Loop {
             shared.metrics.refusedConnections.add(1)
             return
         }
-        let context = door == .device ? contexts.device : contexts.provider
+        let context = door == .device ? contexts.devices[index] : contexts.provider
         let number = descriptor.number
         do throws(TLSError) {
             let tls = try TLSSession(context: context, transport: buffers.transport)

@@ -128,7 +128,7 @@ extension Loop {
 
     /// A device that has proved its key on another loop comes home.
     func adopt(_ device: ProvenDevice) {
-        let tls = TLSSession(resuming: device.tls, transport: buffers.transport)
+        let tls = TLSSession(resuming: device.tls, context: contexts.devices[index], transport: buffers.transport)
         let descriptor = FileDescriptor(owning: device.descriptor)
         let number = descriptor.number
         let stream = SecureStream(descriptor, tls: tls, buffers: buffers, unsent: device.unsent)
@@ -150,7 +150,7 @@ extension Loop {
     }
 
     /// At home: is the device enrolled, and is this Connect new?
-    private func admit(_ connection: DeviceConnection, _ id: DeviceID, nonce: [UInt8], isAwake: Bool) {
+    private func admit(_ connection: DeviceConnection, _ id: DeviceID, nonce: ConnectNonce, isAwake: Bool) {
         let link = SessionLink(connection: connection.token, connectedAt: now)
         do throws(Home.Refusal) {
             guard !isRefusing else { return end(connection) }
@@ -252,8 +252,8 @@ extension Loop {
     func timer(_ connection: DeviceConnection) {
         switch connection.phase {
         case .leaving: return close(connection.token)
-        case .opening:
-            if now - connection.acceptedAt >= Limits.handshake {
+        case .opening(let start):
+            if now - start >= Limits.handshake {
                 shared.metrics.handshake(.timedOut)
                 return end(connection)
             }
@@ -274,7 +274,7 @@ extension Loop {
         var next: Moment
         switch connection.phase {
         case .leaving: return
-        case .opening: next = connection.acceptedAt + Limits.handshake
+        case .opening(let start): next = start + Limits.handshake
         case .session(let device, _):
             next = connection.lastHeard + connection.idleLimit
             if let deadline = device.queue.nextDeadline(after: now) { next = min(next, deadline) }

@@ -38,7 +38,7 @@ struct ProvenDevice: Sendable {
     let unsent: [UInt8]
     let peer: PeerAddress
     let device: DeviceID
-    let nonce: [UInt8]
+    let nonce: ConnectNonce
     let isAwake: Bool
     let isExtended: Bool
     /// Holds what came after the Connect.

@@ -41,14 +41,14 @@ final class SecureStream {
     }
 
     private(set) var descriptor: FileDescriptor
-    private var cipher: Cipher
     /// OpenSSL is to be left as soon as it can be.
     private var isDetaching = false
+    /// We said that we will send nothing more.
+    private(set) var isEnding = false
+    private var cipher: Cipher
     private let buffers: LoopBuffers
     /// Ciphertext the socket did not take yet.
     private var unsent: [UInt8] = []
-    /// We said that we will send nothing more.
-    private(set) var isEnding = false
 
     init(_ descriptor: consuming FileDescriptor, tls: TLSSession, buffers: LoopBuffers, unsent: [UInt8] = []) {
         self.descriptor = descriptor
@@ -72,6 +72,7 @@ final class SecureStream {
     func detach() {
         isDetaching = true
         tryToDetach()
+        if case .openSSL(let session) = cipher { session.forgetHandshake() }
     }
 
     private func tryToDetach() {

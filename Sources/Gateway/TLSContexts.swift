@@ -4,9 +4,10 @@ import Wire
 /// The TLS contexts of the two doors; a reload makes new ones for new connections.
 struct TLSContexts: Sendable {
     let provider: TLSContext
-    let device: TLSContext
+    /// By loop, because a context whose sessions detach belongs to one thread.
+    let devices: [TLSContext]
 
-    init(_ files: InstanceFiles, detachesDevices: Bool) throws(TLSError) {
+    init(_ files: InstanceFiles, detachesDevices: Bool, loops: Int) throws(TLSError) {
         provider = try TLSContext.server(
             certificateChainPEM: files.certificatePEM,
             keyPEM: files.keyPEM,
@@ -18,16 +19,15 @@ struct TLSContexts: Sendable {
                 keepsBuffers: true
             )
         )
-        device = try TLSContext.server(
-            certificateChainPEM: files.certificatePEM,
-            keyPEM: files.keyPEM,
-            options: TLSServerOptions(
-                alpn: [DeviceProtocol.extended, DeviceProtocol.plain],
-                asksForClientCertificate: false,
-                clientCAPEM: nil,
-                tickets: 0,
-                detaches: detachesDevices
-            )
+        let options = TLSServerOptions(
+            alpn: [DeviceProtocol.extended, DeviceProtocol.plain],
+            asksForClientCertificate: false,
+            clientCAPEM: nil,
+            tickets: 0,
+            detaches: detachesDevices
         )
+        devices = try (0..<loops).map { _ throws(TLSError) in
+            try TLSContext.server(certificateChainPEM: files.certificatePEM, keyPEM: files.keyPEM, options: options)
+        }
     }
 }

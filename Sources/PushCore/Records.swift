@@ -135,12 +135,12 @@ package struct Registration: Equatable, Sendable {
     package let number: UInt64
     /// The device token.
     package let token: DeviceToken
-    /// nil for one that was made without a device, for tests.
-    package let device: DeviceID?
     /// The topic by name.
     package let topic: String
     /// When it was made.
     package let createdAt: Moment
+    /// nil for one that was made without a device, for tests.
+    package let device: DeviceID?
     /// Whether it is good, or why not.
     package var state: State
     /// When it stopped being active.

@@ -1,6 +1,7 @@
 import COpenSSL
 
-/// Certificates, protocols and ALPN of one listener or client: made once, immutable, shared by all loops.
+/// Certificates, protocols and ALPN of one listener or client: made once, immutable, shared by all loops; but for the
+/// contexts of listeners that detach, which `TrafficWatch` changes, so each loop has its own.
 package final class TLSContext: Sendable {
     // An address, because a pointer is not Sendable. SSL_new may be called from any thread once all is set.
     private let address: UInt
@@ -40,7 +41,7 @@ package final class TLSContext: Sendable {
         try context.setTickets(options.tickets)
         if options.asksForClientCertificate { try context.askForCertificate(naming: options.clientCAPEM) }
         if options.keepsBuffers { shim_SSL_CTX_clear_mode(context.raw, Int(SSL_MODE_RELEASE_BUFFERS)) }
-        if options.detaches { TrafficWatch.setCallbacks(of: context.raw) }
+        if options.detaches { TrafficWatch.setCallback(of: context.raw) }
         // The session holds the context, so it is alive whenever OpenSSL calls.
         SSL_CTX_set_alpn_select_cb(context.raw, selectProtocol, Unmanaged.passUnretained(context).toOpaque())
         return context

@@ -8,7 +8,7 @@ package struct TLSServerOptions: Sendable {
     package var clientCAPEM: [UInt8]?
     /// Session tickets per handshake; none for devices, whose kernel buffers would hold them unread.
     package var tickets: Int
-    /// Whether established sessions may let go of OpenSSL (`TLSSession.detach`).
+    /// Whether established sessions may let go of OpenSSL (`TLSSession.detach`). Their context belongs to one thread.
     package var detaches: Bool
     /// Whether a session keeps its record buffers, 9 KB, when it has nothing to say: for sessions that are few and
     /// busy, which would ask for them anew for each record. `TLSSession.releaseBuffers` gives them back.

@@ -2,14 +2,13 @@ import COpenSSL
 
 /// One TLS connection: ciphertext in, plaintext out, and back. It belongs to one thread and owns no socket.
 package final class TLSSession {
+    let raw: OpaquePointer
+    private let context: TLSContext
+    private(set) var transport: TLSTransport
     /// Whether the handshake is done; data may be sent from then on.
     package private(set) var isEstablished = false
     /// Whether the peer has said that it sends no more (close_notify).
     package private(set) var isPeerClosed = false
-
-    let raw: OpaquePointer
-    private let context: TLSContext
-    private(set) var transport: TLSTransport
     private(set) var hasFailed = false
     /// Another loop has it now, or its keys have left it.
     var isGone = false
@@ -34,12 +33,14 @@ package final class TLSSession {
         try expect(host)
     }
 
-    /// Takes a session up where another loop parked it. Each parked session is resumed once.
-    package init(resuming parked: ParkedTLSSession, transport: TLSTransport) {
+    /// Takes a session up where another loop parked it; `context` is this loop's. Each parked session is resumed once.
+    package init(resuming parked: ParkedTLSSession, context: TLSContext, transport: TLSTransport) {
         precondition(SSL_get_rbio(parked.raw) == nil, "the session was resumed before")
+        // A KeyUpdate looks at what `TrafficWatch` changes in the context, so it must not be another thread's.
+        precondition(SSL_set_SSL_CTX(parked.raw, context.raw) != nil, "no memory for a session's certificates")
         SSL_up_ref(parked.raw)
         raw = parked.raw
-        context = parked.context
+        self.context = context
         isEstablished = parked.isEstablished
         isPeerClosed = parked.isPeerClosed
         self.transport = transport
@@ -74,6 +75,24 @@ package final class TLSSession {
     /// Gives back the record buffers of a context that keeps them, unless a part of a record is in them.
     package func releaseBuffers() {
         if !isGone { _ = SSL_free_buffers(raw) }
+    }
+
+    /// Lets go of what only the handshake needed, 700 bytes: both ends' ephemeral keys, which OpenSSL would keep to the
+    /// end of the session, of use to nobody but a thief, and the list of the client's ciphers.
+    package func forgetHandshake() {
+        guard isEstablished, !isGone else { return }
+        ERR_clear_error()
+        for get in [shim_SSL_get_tmp_key, shim_SSL_get_peer_tmp_key] {
+            var key: OpaquePointer?
+            guard get(raw, &key) == 1, let key else { continue }
+            // A key whose type is set again is an empty one.
+            EVP_PKEY_set_type(key, EVP_PKEY_get_id(key))
+            EVP_PKEY_free(key)
+        }
+        guard let ciphers = SSL_get_client_ciphers(raw) else { return }
+        shim_sk_SSL_CIPHER_zero(ciphers)
+        // With exactly room for nothing more, that is.
+        shim_sk_SSL_CIPHER_reserve(ciphers, 0)
     }
 
     /// Encrypts `plaintext` into `transport.outgoing`, in records as large as TLS allows.
@@ -115,7 +134,7 @@ package final class TLSSession {
         isGone = true
         SSL_set_bio(raw, nil, nil)
         SSL_up_ref(raw)
-        return ParkedTLSSession(owning: raw, of: self, context: context)
+        return ParkedTLSSession(owning: raw, of: self)
     }
 
     private func attach() {
@@ -223,15 +242,13 @@ extension TLSSession {
 /// A session on its way from one loop to another. It does nothing until it is resumed, and dies if it is not.
 package final class ParkedTLSSession: Sendable {
     private let address: UInt
-    fileprivate let context: TLSContext
     fileprivate let isEstablished: Bool
     fileprivate let isPeerClosed: Bool
 
     fileprivate var raw: OpaquePointer { OpaquePointer(bitPattern: address)! }
 
-    fileprivate init(owning raw: OpaquePointer, of session: TLSSession, context: TLSContext) {
+    fileprivate init(owning raw: OpaquePointer, of session: TLSSession) {
         address = UInt(bitPattern: raw)
-        self.context = context
         isEstablished = session.isEstablished
         isPeerClosed = session.isPeerClosed
     }

@@ -5,6 +5,9 @@ import TLSRecord
 ///
 /// OpenSSL has no call that hands them out, but tells them in two callbacks, which only listeners that detach set.
 /// Nothing of it is ever written anywhere.
+///
+/// To tell a secret OpenSSL prints it, byte for byte, which costs 45,000 instructions. A handshake has five, and two of
+/// them matter, each soon after a Finished. So the context asks for them from a Finished until its secret has come.
 final class TrafficWatch {
     /// One direction's keys since the end of its handshake.
     struct Direction: ~Copyable {
@@ -58,10 +61,12 @@ final class TrafficWatch {
         Unmanaged<TrafficWatch>.fromOpaque(watch).release()
     }
 
-    /// Lets every session of the context be followed, once it has a watch.
-    static func setCallbacks(of context: OpaquePointer) {
-        SSL_CTX_set_keylog_callback(context, keyLogged)
-        SSL_CTX_set_msg_callback(context, passed)
+    /// Lets every session of the context be followed, once it has a watch. Only one loop may use the context.
+    static func setCallback(of context: OpaquePointer) { SSL_CTX_set_msg_callback(context, passed) }
+
+    /// Asks for the secrets of a session, and of all others of its context, or no longer does.
+    fileprivate static func ask(_ isAsking: Bool, _ session: OpaquePointer?) {
+        SSL_CTX_set_keylog_callback(SSL_get_SSL_CTX(session), isAsking ? keyLogged : nil)
     }
 
     /// Gives a new session its watch.
@@ -88,14 +93,20 @@ private func keyLogged(session: OpaquePointer?, line: UnsafePointer<CChar>?) {
     let text = UnsafeRawBufferPointer(start: line, count: strlen(line)).bindMemory(to: UInt8.self)
     guard let space = text.lastIndex(of: UInt8(ascii: " ")) else { return }
     let digits = UnsafeBufferPointer(rebasing: text[(space + 1)...]).span
-    if text.starts(with: "CLIENT_TRAFFIC_SECRET_0 ".utf8) { watch.reading.secret = TrafficSecret(hexadecimal: digits) }
-    if text.starts(with: "SERVER_TRAFFIC_SECRET_0 ".utf8) { watch.writing.secret = TrafficSecret(hexadecimal: digits) }
+    if text.starts(with: "CLIENT_TRAFFIC_SECRET_0 ".utf8) {
+        watch.reading.secret = TrafficSecret(hexadecimal: digits)
+    } else if text.starts(with: "SERVER_TRAFFIC_SECRET_0 ".utf8) {
+        watch.writing.secret = TrafficSecret(hexadecimal: digits)
+    } else {
+        return
+    }
+    TrafficWatch.ask(false, session)
 }
 
 /// An encrypted record, or a whole handshake message, has come or gone.
 private func passed(
     isSent: Int32,
-    _: Int32,
+    version: Int32,
     kind: Int32,
     bytes: UnsafeRawPointer?,
     count: Int,
@@ -104,6 +115,10 @@ private func passed(
 ) {
     guard let bytes, count > 0, let watch = TrafficWatch.of(session) else { return }
     let type = bytes.load(as: UInt8.self)
+    // A session of TLS 1.2 has no such secrets, and would never stop asking.
+    if kind == SSL3_RT_HANDSHAKE, type == UInt8(SSL3_MT_FINISHED), version == TLS1_3_VERSION {
+        TrafficWatch.ask(true, session)
+    }
     switch (kind, isSent) {
     case (SSL3_RT_INNER_CONTENT_TYPE, 0): watch.reading.recordPassed(type)
     case (SSL3_RT_INNER_CONTENT_TYPE, _): watch.writing.recordPassed(type)

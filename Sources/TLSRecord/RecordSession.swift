@@ -10,11 +10,11 @@ package struct RecordSession: ~Copyable {
     private var partial: [UInt8] = []
     private var keyUpdate = KeyUpdate()
     /// Records in a row that brought nothing to the application.
-    private var fruitless = 0
+    private var fruitless: UInt8 = 0
     private var hasFailed = false
 
     /// A peer that means well sends none, or a KeyUpdate now and then; each costs us as much as a record of data.
-    package static let fruitlessLimit = 32
+    package static let fruitlessLimit: UInt8 = 32
 
     package init(opener: consuming RecordOpener, sealer: consuming RecordSealer) {
         self.opener = consume opener

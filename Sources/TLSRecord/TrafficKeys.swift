@@ -9,23 +9,23 @@ package struct TrafficKeys: ~Copyable {
     package private(set) var sequence: UInt64
     private let block: UnsafeMutablePointer<UInt8>
 
-    private static let (keyOffset, ivOffset, nonceOffset, blockCount) = (48, 80, 92, 104)
-    private var iv: UnsafeMutablePointer<UInt8> { block + Self.ivOffset }
-    var key: UnsafeMutablePointer<UInt8> { block + Self.keyOffset }
+    private var iv: UnsafeMutablePointer<UInt8> { key + suite.keyCount }
+    private var nonce: UnsafeMutablePointer<UInt8> { iv + CipherSuite.nonceCount }
+    var key: UnsafeMutablePointer<UInt8> { block + suite.secretCount }
 
     /// The keys that `secret` stands for.
     package init(suite: CipherSuite, secret: borrowing TrafficSecret) {
         precondition(secret.count == suite.secretCount, "a secret of another suite")
         self.suite = suite
         sequence = 0
-        block = .allocate(capacity: Self.blockCount)
-        block.initialize(repeating: 0, count: Self.blockCount)
+        block = .allocate(capacity: suite.blockCount)
+        block.initialize(repeating: 0, count: suite.blockCount)
         block.update(from: secret.start, count: secret.count)
         derive()
     }
 
     deinit {
-        OPENSSL_cleanse(block, Self.blockCount)
+        OPENSSL_cleanse(block, suite.blockCount)
         block.deallocate()
     }
 
@@ -44,7 +44,6 @@ package struct TrafficKeys: ~Copyable {
 
     /// The nonce of the next record, which is thereby used. It stays where it is until the next call.
     mutating func takeNonce() -> UnsafePointer<UInt8> {
-        let nonce = block + Self.nonceOffset
         nonce.update(from: iv, count: CipherSuite.nonceCount)
         for index in 0..<8 { nonce[11 - index] ^= UInt8(truncatingIfNeeded: sequence >> (8 * UInt64(index))) }
         // Overflow traps: a nonce is never used twice.
@@ -70,4 +69,9 @@ package struct TrafficKeys: ~Copyable {
             OPENSSL_cleanse(start, output.count)
         }
     }
+}
+
+extension CipherSuite {
+    /// Secret, key, IV and nonce: a session has two such blocks, so they are no longer than the suite needs.
+    fileprivate var blockCount: Int { secretCount + keyCount + 2 * Self.nonceCount }
 }

@@ -12,6 +12,11 @@ package final class NotifyRoute: Sendable {
 
     package init(token: [UInt8], topicHash: TopicHash, baseToken: [UInt8], topicName: String?) {
         var items: [UInt8] = []
+        // Each registration has one, so it is as long as it must be.
+        let nameCount = topicName.map { ItemReader.headSize + $0.utf8.count } ?? 0
+        items.reserveCapacity(
+            3 * ItemReader.headSize + token.count + TopicHash.count + baseToken.count + nameCount
+        )
         items.appendItem(Notify.ItemID.token, token)
         items.appendItem(Notify.ItemID.topicHash, topicHash)
         frontEnd = items.count

@@ -84,14 +84,14 @@ struct HomeBench {
         home.offer(offer, at: now)
     }
 
-    mutating func connect(awake: Bool = true, nonce: [UInt8]? = nil) throws {
+    mutating func connect(awake: Bool = true, nonce: ConnectNonce? = nil) throws {
         connections += 1
         let link = SessionLink(connection: connections, connectedAt: now)
         _ = try home.openSession(
             Self.deviceID,
             link,
             isAwake: awake,
-            nonce: nonce ?? [UInt8(truncatingIfNeeded: connections)]
+            nonce: nonce ?? ConnectNonce(made: now, random: connections)
         )
         self.link = link
         _ = home.filter(device, [Self.topic.hash: .enabled, Self.voip.hash: .enabled], at: now)

@@ -27,28 +27,33 @@ import Wire
         let bench = HomeBench()
         let link = SessionLink(connection: 1, connectedAt: bench.now)
         #expect(throws: Home.Refusal.notEnrolled) {
-            try bench.home.openSession(DeviceID(99), link, isAwake: true, nonce: [1])
+            try bench.home.openSession(
+                DeviceID(99),
+                link,
+                isAwake: true,
+                nonce: ConnectNonce(made: bench.now, random: 1)
+            )
         }
     }
 
     @Test func `a Connect that was seen is refused and disturbs nothing`() throws {
-        var bench = try HomeBench.live()
+        var bench = HomeBench()
+        let nonce = ConnectNonce(made: bench.now, random: 1)
+        try bench.connect(nonce: nonce)
         let session = bench.device.session
         let link = SessionLink(connection: 2, connectedAt: bench.now)
         #expect(throws: Home.Refusal.replayed) {
-            try bench.home.openSession(HomeBench.deviceID, link, isAwake: true, nonce: [1])
+            try bench.home.openSession(HomeBench.deviceID, link, isAwake: true, nonce: nonce)
         }
         #expect(bench.device.session === session && bench.effects() == [])
         bench.now = bench.now + .seconds(601)
-        try bench.connect(nonce: [1])
+        try bench.connect(nonce: nonce)
     }
 
     @Test func `a device may connect a bounded number of times`() throws {
         var bench = HomeBench()
-        for number in 0..<Limits.rememberedNonces {
-            try bench.connect(nonce: [UInt8(number >> 8), UInt8(number & 255)])
-        }
-        #expect(throws: Home.Refusal.replayed) { try bench.connect(nonce: [1, 2, 3]) }
+        for _ in 0..<Limits.rememberedNonces { try bench.connect() }
+        #expect(throws: Home.Refusal.replayed) { try bench.connect() }
     }
 
     @Test func `a Filter tells the device that nothing waits`() throws {
@@ -58,7 +63,12 @@ import Wire
         bench.disconnect()
         try bench.offer()
         let link = SessionLink(connection: 9, connectedAt: bench.now)
-        _ = try bench.home.openSession(HomeBench.deviceID, link, isAwake: true, nonce: [9])
+        _ = try bench.home.openSession(
+            HomeBench.deviceID,
+            link,
+            isAwake: true,
+            nonce: ConnectNonce(made: bench.now, random: 9)
+        )
         #expect(!bench.home.filter(bench.device, [HomeBench.topic.hash: .enabled], at: bench.now))
         #expect(bench.effects() == ["notify 1 over 9"])
     }

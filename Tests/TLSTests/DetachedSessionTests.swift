@@ -126,6 +126,36 @@ import Testing
         #expect(try peers.exchange().atServer == [9])
     }
 
+    @Test(arguments: [UInt16(0x0303), 0x0304])
+    func `handshakes that overlap are all followed`(_ versionOfOther: UInt16) throws {
+        let server = try instance.serverContext(TLSServerOptions(detaches: true))
+        let first = try Peers(instance, server: server)
+        try first.client.start()
+        _ = try first.server.receive(first.clientTransport.outgoing)
+        first.clientTransport.outgoing = []
+        let client = try instance.clientContext()
+        try client.limit(to: versionOfOther)
+        let other = try Peers(instance, server: server, client: client)
+        try other.handshake()
+        try first.exchange()
+        #expect(first.server.detach() != nil)
+        #expect((other.server.detach() != nil) == (versionOfOther == 0x0304))
+    }
+
+    @Test func `a session that moved to another loop is left there`() throws {
+        let options = TLSServerOptions(detaches: true)
+        let peers = try Peers(instance, server: try instance.serverContext(options))
+        try peers.handshake()
+        let (transport, home) = (TLSTransport(), try instance.serverContext(options))
+        let session = TLSSession(resuming: peers.server.park(), context: home, transport: transport)
+        peers.client.updateKeys(asking: false)
+        try peers.client.send([1])
+        #expect(try session.receive(peers.clientTransport.outgoing) == 1)
+        let detached = try #require(session.detach())
+        try detached.send([2])
+        #expect(try peers.client.receive(transport.outgoing) == 1)
+    }
+
     @Test func `a listener that does not detach keeps its sessions`() throws {
         let peers = try Peers(instance)
         try peers.handshake()

@@ -179,19 +179,41 @@ import Testing
         #expect(read.atClient == [2])
     }
 
+    @Test(arguments: [UInt16(0x0303), 0x0304])
+    func `a session that forgets its handshake goes on`(_ version: UInt16) throws {
+        let context = try instance.clientContext()
+        try context.limit(to: version)
+        let peers = try Peers(instance, client: context)
+        // In the middle of a handshake nothing is forgotten.
+        peers.server.forgetHandshake()
+        try peers.handshake()
+        for round in UInt8(0)..<2 {
+            peers.server.forgetHandshake()
+            if version == 0x0304 { peers.client.updateKeys(asking: true) }
+            try peers.client.send([round])
+            try peers.server.send([round])
+            let read = try peers.exchange()
+            #expect(read.atServer == [round] && read.atClient == [round])
+        }
+        let exported = try peers.server.exporter(label: "EXPORTER-test", context: [], count: 32)
+        #expect(try peers.client.exporter(label: "EXPORTER-test", context: [], count: 32) == exported)
+    }
+
     @Test func `a parked session is resumed in another task`() async throws {
         var peers = try Peers(instance)
         try peers.handshake()
         try peers.client.send([1, 2])
         let ciphertext = peers.clientTransport.outgoing
         let parked = peers.server.park()
+        let context = try instance.serverContext()
         let read = try await Task.detached {
             let transport = TLSTransport()
-            let session = TLSSession(resuming: parked, transport: transport)
+            let session = TLSSession(resuming: parked, context: context, transport: transport)
             return Array(transport.plaintext[..<(try session.receive(ciphertext))])
         }.value
         #expect(read == [1, 2])
-        peers.server = TLSSession(resuming: try Peers(instance).server.park(), transport: TLSTransport())
+        let other = try Peers(instance).server.park()
+        peers.server = TLSSession(resuming: other, context: context, transport: TLSTransport())
         #expect(!peers.server.isEstablished)
     }
 }
