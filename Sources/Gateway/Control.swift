@@ -106,11 +106,11 @@ final class Control: Sendable {
         guard reply.wait(milliseconds: Self.patienceMilliseconds) == true else { throw .unavailable }
     }
 
-    /// The payloads of stored pushes, in the order of their numbers' list; nil for one that is over.
+    /// The payloads of stored pushes, by number, in that order; nil for one that is over.
     func payloads(_ numbers: [UInt64]) throws(AdminFailure) -> [[UInt8]?] {
-        let reply = Reply<[[UInt8]?]?>()
-        shared.store.read(numbers) { reply.set(try? $0.get()) }
-        guard let answer = reply.wait(milliseconds: Self.patienceMilliseconds), let payloads = answer else {
+        let reply = Reply<Result<[[UInt8]?], StoreError>>()
+        shared.store.read(numbers) { reply.set($0) }
+        guard case .success(let payloads) = reply.wait(milliseconds: Self.patienceMilliseconds) else {
             throw .unavailable
         }
         return payloads

@@ -26,7 +26,8 @@ extension Home {
     /// Takes a push that the store kept; its registration is here. Call in the order of numbers.
     func restore(_ push: Push, for registration: RegistrationState) {
         guard registration.record.state == .active else { return changes.append(.discard(push.number)) }
-        hold(registration.owner)
+        metrics.held.add(1)
+        holders.add(registration.owner)
         registration.owner.queue.restore(QueuedPush(push), into: &queueEffects)
         // What it replaced was replaced when it came.
         apply(registration.owner, at: push.acceptedAt)
@@ -204,11 +205,10 @@ extension Home {
         changes.append(.forget(registration: registration.record.number))
     }
 
-    /// Discards what expired, leaves old payloads to the store, and forgets tokens that have been dead for a year.
-    /// What is more than a turn's work is done by `goOnSweeping`.
-    func sweep(at now: Moment) {
-        sweepPlace = 0
-        goOnSweeping(at: now)
+    /// Begins to discard what expired and to leave old payloads to the store, which `sweepPart` does, and forgets
+    /// tokens that have been dead for a year.
+    func beginSweep(at now: Moment) {
+        holders.beginSweep()
         while let registration = ended.takeOldest(at: now, limit: Limits.revokedCount / Int(numbers.stride)) {
             registrations.removeValue(forKey: registration.record.token)
             changes.append(.forget(registration: registration.record.number))
@@ -216,32 +216,19 @@ extension Home {
     }
 
     /// Does a turn's part of a sweep that is not over.
-    func goOnSweeping(at now: Moment) {
-        guard var place = sweepPlace else { return }
+    func sweepPart(at now: Moment) {
         var left = Limits.sweptPerTurn
-        while place < holders.count, left > 0 {
-            let device = holders[place]
+        while left > 0, let device = holders.next {
             left -= device.queue.heldCount + 1
-            sweep(device, at: now)
-            if device.queue.heldCount > 0 || !device.unanswered.isEmpty {
-                place += 1
-            } else {
-                device.isHolder = false
-                holders.swapAt(place, holders.count - 1)
-                holders.removeLast()
-            }
+            device.queue.dropExpired(at: now, into: &queueEffects)
+            apply(device, at: now)
+            unloadPayloads(device, at: now)
+            holders.swept()
         }
-        sweepPlace = place < holders.count ? place : nil
-    }
-
-    private func sweep(_ device: DeviceState, at now: Moment) {
-        device.queue.dropExpired(at: now, into: &queueEffects)
-        apply(device, at: now)
-        unloadPayloads(device, at: now)
     }
 
     /// When the oldest push that is held was accepted.
-    var oldestHeld: Moment? { holders.lazy.compactMap(\.queue.oldest).min() }
+    var oldestHeld: Moment? { holders.all.lazy.compactMap(\.queue.oldest).min() }
 }
 
 /// A token of the usual length. Its first two bytes are its device's, so that any loop can name its home.

@@ -40,6 +40,6 @@ extension Home {
         record(displaced.queued.push, outcome, device, at: now)
         metrics.held.add(-1)
         changes.append(.discard(displaced.queued.push.number))
-        over.append(displaced.queued)
+        spares.ended(displaced.queued)
     }
 }

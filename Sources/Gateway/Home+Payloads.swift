@@ -7,49 +7,51 @@ extension Home {
     /// Asks for the payloads that a device's queue waits for, unless they are on their way.
     func wantPayloads(_ device: DeviceState, at now: Moment) {
         guard !device.isReading else { return }
-        device.isReading = true
-        wanted += device.queue.missingPayloads(at: now).map { HeldPush(number: $0, device: device) }
+        let missing = device.queue.missingPayloads(at: now)
+        device.isReading = !missing.isEmpty
+        wanted += missing.map { PushAddress(number: $0, device: device) }
     }
 
-    /// Hands over the pushes whose payloads are wanted: those to name in `read` afterwards.
-    func takeWanted() -> [HeldPush] {
+    /// Hands over the pushes whose payloads are wanted: those to name in `loaded` or `failedToLoad` afterwards.
+    func takeWanted() -> [PushAddress] {
         defer { wanted = [] }
         return wanted
     }
 
-    /// The store has read, or failed to: then it is asked again with `readAgain`, and what waits goes on waiting.
-    func read(_ pushes: [HeldPush], _ payloads: Result<[[UInt8]?], StoreError>, at now: Moment) {
-        guard case .success(let payloads) = payloads else {
-            for push in pushes where unread.last !== push.device { unread.append(push.device) }
-            return
-        }
+    /// The store has read; nil stands for what it has not got. Returns the numbers of pushes that are lost for that.
+    func loaded(_ pushes: [PushAddress], _ payloads: [[UInt8]?], at now: Moment) -> [UInt64] {
+        var lost: [UInt64] = []
         for (push, payload) in zip(pushes, payloads) {
             if let payload {
                 push.device.queue.load(payload, of: push.number)
-            } else {
-                push.device.queue.discardLost(push.number, into: &queueEffects)
+            } else if push.device.queue.discardLost(push.number, into: &queueEffects) {
+                lost.append(push.number)
                 apply(push.device, at: now)
             }
         }
-        // Once for each device, whose pushes stand together.
-        for push in pushes where push.device.isReading {
-            push.device.isReading = false
-            pump(push.device, at: now)
-        }
+        for push in pushes where push.device.isReading { goOn(push.device, at: now) }
+        return lost
+    }
+
+    /// The store could not be read: what waits goes on waiting until `loadAgain`.
+    func failedToLoad(_ pushes: [PushAddress]) {
+        // The pushes of a device stand together.
+        for push in pushes where unread.last !== push.device { unread.append(push.device) }
     }
 
     /// Asks again for what the store could not give.
-    func readAgain(at now: Moment) {
-        for device in unread {
-            device.isReading = false
-            pump(device, at: now)
-        }
+    func loadAgain(at now: Moment) {
+        for device in unread { goOn(device, at: now) }
         unread = []
+    }
+
+    private func goOn(_ device: DeviceState, at now: Moment) {
+        device.isReading = false
+        pump(device, at: now)
     }
 
     /// Leaves to the store what is not young any more.
     func unloadPayloads(_ device: DeviceState, at now: Moment) {
-        let before = Moment(nanoseconds: now.nanoseconds - Limits.payloadYouth.nanoseconds)
-        device.queue.unloadPayloads(acceptedBefore: before) { !device.unanswered.contains($0) }
+        device.queue.unloadPayloads(acceptedBefore: now - Limits.payloadYouth) { !device.unanswered.contains($0) }
     }
 }

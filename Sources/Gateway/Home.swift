@@ -20,31 +20,25 @@ final class Home {
     var events: [DeliveryEvent] = []
     var numbers: Numbers
 
-    /// The devices that hold pushes, and some that did at the last sweep: few beside those that hold none.
-    var holders: [DeviceState] = []
-    /// Where the sweep goes on; nil when it is over.
-    var sweepPlace: Int?
+    /// The devices that hold pushes. Most hold none, so what looks for pushes looks here.
+    var holders = Holders()
     /// Pushes whose turn has come and whose payloads are in the store, until the loop takes them.
-    var wanted: [HeldPush] = []
+    var wanted: [PushAddress] = []
     /// Devices whose payloads the store could not give.
     var unread: [DeviceState] = []
     /// Registrations that have ended, to be forgotten one day.
     var ended = EndedRegistrations()
     /// What queues asked for and was not carried out yet.
     var queueEffects: [QueueEffect] = []
-    /// Objects of pushes that have just ended.
-    var over: [QueuedPush] = []
-    /// Objects for pushes to come.
-    private var spares: [QueuedPush] = []
-    /// Memory of ended pushes' contents, for those to come.
-    private var rooms: [[UInt8]] = []
+    /// Objects of pushes that have just ended, and of those to come.
+    var spares = SparePushes()
+    /// Pushes whose `append` is among `changes`.
+    private(set) var submitted: [PushAddress] = []
 
     /// The push that is being accepted: what it replaces ends meanwhile, and it may itself.
     private(set) var accepting: UInt64?
-    /// Pushes for live devices, to be written unless they are acknowledged first; in order of their time. By number, so
-    /// that one that has ended is freed at once: its memory is still warm for the next.
-    private var delayed: [(due: Moment, push: HeldPush)] = []
-    private var delayedStart = 0
+    /// Pushes for live devices, to be written unless they are acknowledged first.
+    private var delayed = DelayedPushes()
 
     init(config: Config, metrics: Metrics, numbers: Numbers) {
         self.config = config
@@ -69,7 +63,7 @@ final class Home {
             return answer(.refused(.deviceTokenNotForTopic), offer.reply)
         }
         guard admitsRate(registration, at: now) else { return answer(.refused(.tooManyRequests), offer.reply) }
-        accept(queued(push(from: offer, registration, at: now)), for: registration, offer.reply, at: now)
+        accept(spares.queued(push(from: offer, registration, at: now)), for: registration, offer.reply, at: now)
     }
 
     private func push(from offer: PushOffer, _ registration: RegistrationState, at now: Moment) -> Push {
@@ -86,25 +80,6 @@ final class Home {
         )
     }
 
-    private func queued(_ push: Push) -> QueuedPush {
-        guard let queued = spares.popLast() else { return QueuedPush(push) }
-        queued.become(push)
-        return queued
-    }
-
-    /// Keeps the objects of pushes that are over, but for those that something still holds, as a connection may.
-    private func recycle() {
-        while var queued = over.popLast() {
-            guard spares.count < Limits.sparePushes, isKnownUniquelyReferenced(&queued) else { continue }
-            let room = queued.takeRoom()
-            if rooms.count < Limits.sparePushes { rooms.append(room) }
-            spares.append(queued)
-        }
-    }
-
-    /// Memory for the content of a push.
-    func takeRoom() -> [UInt8] { rooms.popLast() ?? [] }
-
     private func accept(
         _ queued: QueuedPush,
         for registration: RegistrationState,
@@ -113,7 +88,8 @@ final class Home {
     ) {
         let push = queued.push
         let device = registration.owner
-        hold(device)
+        metrics.held.add(1)
+        holders.add(device)
         // The push is known before its effects are, so that an effect that ends it finds it.
         if !push.isOnce {
             device.unanswered.add(UnansweredPush(number: push.number, type: push.type, reply: reply))
@@ -143,34 +119,23 @@ final class Home {
         if verdict == .accepted { makeDurable(push, device, mayWait: mayWait, at: now) }
     }
 
-    /// Counts a push, before its device has it.
-    func hold(_ device: DeviceState) {
-        metrics.held.add(1)
-        guard !device.isHolder else { return }
-        device.isHolder = true
-        holders.append(device)
-    }
-
     /// A push on its way to a device waits a little for its acknowledgement, which makes the write needless.
     private func makeDurable(_ push: Push, _ device: DeviceState, mayWait: Bool, at now: Moment) {
         if !mayWait {
             submit(push, device)
         } else if device.unanswered.contains(push.number) {
-            delayed.append((now + Limits.writeDelay, HeldPush(number: push.number, device: device)))
+            delayed.add(PushAddress(number: push.number, device: device), due: now + Limits.writeDelay)
         }
     }
 
     private func submit(_ push: Push, _ device: DeviceState) {
         guard device.unanswered.submit(push.number) else { return }
         changes.append(.append(push))
-        submitted.append(HeldPush(number: push.number, device: device))
+        submitted.append(PushAddress(number: push.number, device: device))
     }
 
-    /// Pushes whose `append` is among `changes`.
-    private(set) var submitted: [HeldPush] = []
-
     /// Hands over what must be written now; the pushes are those to name in `committed` afterwards.
-    func takeChanges() -> (changes: [StoreChange], pushes: [HeldPush]) {
+    func takeChanges() -> (changes: [StoreChange], pushes: [PushAddress]) {
         defer {
             changes = []
             submitted = []
@@ -187,28 +152,20 @@ final class Home {
     /// Turns delayed pushes whose time has come into changes. Those at the front that were acknowledged are let go
     /// before: they need no turn, and their devices are still warm in the processor's cache.
     func submitDelayed(at now: Moment) {
-        while delayedStart < delayed.count {
-            let (number, device) = (delayed[delayedStart].push.number, delayed[delayedStart].push.device)
-            if device.unanswered.contains(number) {
-                guard delayed[delayedStart].due <= now else { break }
-                if let push = device.queue.push(numbered: number) { submit(push, device) }
+        while let (due, delayed) = delayed.first {
+            if delayed.device.unanswered.contains(delayed.number) {
+                guard due <= now else { break }
+                if let push = delayed.device.queue.push(numbered: delayed.number) { submit(push, delayed.device) }
             }
-            delayedStart += 1
-        }
-        if delayedStart == delayed.count, delayedStart > 0 {
-            delayed.removeAll(keepingCapacity: true)
-            delayedStart = 0
-        } else if delayedStart > 1024 {
-            delayed.removeFirst(delayedStart)
-            delayedStart = 0
+            self.delayed.removeFirst()
         }
     }
 
     /// When `submitDelayed` has something to do next.
-    var nextDelayed: Moment? { delayedStart < delayed.count ? delayed[delayedStart].due : nil }
+    var nextDelayed: Moment? { delayed.first?.due }
 
     /// A batch is durable, or failed: then what was not acknowledged meanwhile is taken back and refused.
-    func committed(_ pushes: [HeldPush], _ error: StoreError?, at now: Moment) {
+    func committed(_ pushes: [PushAddress], _ error: StoreError?, at now: Moment) {
         for push in pushes {
             guard let waiting = push.device.unanswered.remove(push.number) else { continue }
             answer(error == nil ? .accepted : .refused(.serviceUnavailable), waiting, push.device)
@@ -225,7 +182,7 @@ final class Home {
     /// The end of a drain: what is not durable by now is told so, and is not kept either. One that is with the store
     /// is discarded behind its append, so that the two cancel or are both written.
     func refuseUnanswered(at now: Moment) {
-        for device in holders where !device.unanswered.isEmpty {
+        for device in holders.all where !device.unanswered.isEmpty {
             for waiting in device.unanswered.removeAll() {
                 answer(.refused(.shutdown), waiting, device)
                 withdraw(waiting.number, device, at: now)
@@ -252,7 +209,7 @@ final class Home {
         swap(&pending, &queueEffects)
         pending.takeEach { carryOut($0, device, at: now) }
         if queueEffects.isEmpty { swap(&pending, &queueEffects) }
-        if !over.isEmpty { recycle() }
+        spares.recycle()
     }
 
     func carryOut(_ effect: consuming QueueEffect, _ device: DeviceState, at now: Moment) {
@@ -269,13 +226,13 @@ final class Home {
             if !fromStorage { metrics.deliverySeconds.observe(Int((now - queued.push.acceptedAt).nanoseconds)) }
             record(queued.push, Outcome(fromStorage ? .deliveredFromStorage : .delivered), device, at: now)
             finish(queued.push, device, at: now)
-            over.append(queued)
+            spares.ended(queued)
         case .discarded(let queued, let cause, let fromStorage):
             if cause.isReplacement, displace(queued, cause, fromStorage: fromStorage, device) { return }
             metrics.discarded(cause)
             record(queued.push, Outcome(cause, fromStorage: fromStorage), device, at: now)
             finish(queued.push, device, cause, at: now)
-            over.append(queued)
+            spares.ended(queued)
         case .revoked(let number):
             if let registration = device.registration(numbered: number) { revoke(registration, at: now) }
         case .closeSession:
@@ -351,44 +308,5 @@ final class Home {
                 tokenPrefix: registration?.token.prefix
             )
         )
-    }
-}
-
-/// What has become of a push, and why.
-struct Outcome {
-    let state: DeliveryState
-    let cause: DiscardCause?
-
-    init(_ state: DeliveryState) { (self.state, cause) = (state, nil) }
-
-    init(_ cause: DiscardCause, fromStorage: Bool) {
-        (state, self.cause) = (cause.state(stored: fromStorage), cause)
-    }
-}
-
-/// Gives numbers to pushes and registrations of one loop; loops take turns, so that no two give the same.
-struct Numbers {
-    private var push: UInt64
-    private var registration: UInt64
-    /// How many loops take turns.
-    let stride: UInt64
-
-    /// Numbers above the given ones. `loop` of `loops` gives each `loops`-th.
-    init(afterPush push: UInt64, afterRegistration registration: UInt64, loop: Int, of loops: Int) {
-        self.push = push + UInt64(loop) + 1
-        self.registration = registration + UInt64(loop) + 1
-        stride = UInt64(loops)
-    }
-
-    mutating func nextPush() -> UInt64 {
-        // The id on the device wire is the low half, and it is never 0.
-        if UInt32(truncatingIfNeeded: push) == 0 { push += stride }
-        defer { push += stride }
-        return push
-    }
-
-    mutating func nextRegistration() -> UInt64 {
-        defer { registration += stride }
-        return registration
     }
 }

@@ -20,14 +20,9 @@ final class SessionLink {
 /// What a Filter says, as long as its session lasts: a list, which takes a third of a small dictionary's memory. It is
 /// looked at when a registration is made.
 struct TopicModes {
-    private var list: [(hash: TopicHash, mode: TopicMode)] = []
+    private let list: [(hash: TopicHash, mode: TopicMode)]
 
-    init() {}
-
-    init(_ modes: [TopicHash: TopicMode]) {
-        list.reserveCapacity(modes.count)
-        for (hash, mode) in modes { list.append((hash, mode)) }
-    }
+    init(_ modes: [TopicHash: TopicMode] = [:]) { list = modes.map { ($0, $1) } }
 
     subscript(hash: TopicHash) -> TopicMode? { list.first { $0.hash == hash }?.mode }
 }
@@ -88,6 +83,12 @@ final class DeviceState {
     func registration(numbered number: UInt64) -> RegistrationState? {
         registrations.first { $0.number == number }
     }
+}
+
+/// Where a push is found: its device and its number. It may have ended.
+struct PushAddress {
+    let number: UInt64
+    let device: DeviceState
 }
 
 /// Registrations that have ended: their tokens are remembered for a year, unless there are too many.

@@ -23,19 +23,16 @@ struct ListPage {
     /// The page of `all`, which is sorted by `key` as text; keys are told to clients and come back as `after`.
     func response<Item>(_ all: [Item], key: (Item) -> String, write: (Item, inout JSONWriter) -> Void) -> AdminResponse
     {
-        // By order, not by equality: what `after` names may be gone meanwhile.
-        let page = after.map { after in all.drop { key($0) <= after } } ?? all[...]
-        return response(page, key: key, write: write)
+        let (items, next) = cut(all, key: key)
+        return response(items, next: next, write: write)
     }
 
-    private func response<Item>(
-        _ all: ArraySlice<Item>,
-        key: (Item) -> String,
-        write: (Item, inout JSONWriter) -> Void
-    ) -> AdminResponse {
-        let page = all.prefix(limit)
-        let next = page.count < all.count ? page.last.map(key) : nil
-        return response(Array(page), next: next, write: write)
+    /// The items of the page and its `next`, for those that need more than the items to write them.
+    func cut<Item>(_ all: [Item], key: (Item) -> String) -> (items: [Item], next: String?) {
+        // By order, not by equality: what `after` names may be gone meanwhile.
+        let rest = after.map { after in all.drop { key($0) <= after } } ?? all[...]
+        let page = rest.prefix(limit)
+        return (Array(page), page.count < rest.count ? page.last.map(key) : nil)
     }
 
     func response<Item>(_ page: [Item], next: String?, write: (Item, inout JSONWriter) -> Void) -> AdminResponse {

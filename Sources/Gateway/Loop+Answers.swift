@@ -200,7 +200,7 @@ extension Loop {
     func timer(_ connection: ProviderConnection) {
         if connection.isLeaving, connection.stream.isEnding { return close(connection.token) }
         if !connection.stream.isEstablished { return close(connection.token) }
-        let late = Moment(nanoseconds: now.nanoseconds - shared.config.providerRequestTimeout.nanoseconds)
+        let late = now - shared.config.providerRequestTimeout
         for place in connection.places(until: late) {
             let address = ReplyAddress(loop: index, connection: connection.token, place: place)
             deliver(.refused(.serviceUnavailable), to: address)

@@ -102,7 +102,7 @@ extension Loop {
         let content = PushContent(
             payload: request.bytes[request.body],
             collapseID: request.bytes[collapseID],
-            in: home.takeRoom()
+            in: home.spares.takeRoom()
         )
         connection.http.reclaimBytes(of: request)
         return PushOffer(

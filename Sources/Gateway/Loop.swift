@@ -56,8 +56,6 @@ final class Loop {
     var turnRequests = 0
     private var gathering = Gathering()
     private var lookout = Lookout()
-    /// The last turn was one of many requests: when those are done the loop may sleep, for more come together.
-    private var wasLoaded = false
     var outbox: [[LoopMessage]]
     var listeners: [LoopListener]
     var isRefusing = false
@@ -67,14 +65,15 @@ final class Loop {
     var openingCount = 0
     var handshakes = HandshakeQueue()
     private var mail: [LoopMessage] = []
-    private var batches: [UInt64: [HeldPush]] = [:]
-    private var reads: [UInt64: [HeldPush]] = [:]
+    private var batches: [UInt64: [PushAddress]] = [:]
+    /// Pushes whose payloads are being read, by batch.
+    var reads: [UInt64: [PushAddress]] = [:]
     /// What batches say of devices and registrations, and what is to be said again because it could not be written.
     private var records: [UInt64: [StoreChange]] = [:]
     private var unwritten: [StoreChange] = []
     private var onDurable: [UInt64: [(Loop, StoreError?) -> Void]] = [:]
     private var waitingForBatch: [(Loop, StoreError?) -> Void] = []
-    private var nextBatch: UInt64 = 1
+    private var lastBatch: UInt64 = 0
     private var nextSweep: Moment
     private var nextSample = Moment(nanoseconds: 0)
     private var isStopped = false
@@ -139,7 +138,8 @@ final class Loop {
     /// pays (docs/decisions/0019-looking-before-sleeping.md).
     private func wait() throws(SystemError) -> Int {
         let milliseconds = timeout
-        if milliseconds != 0, !wasLoaded, lookout.shouldLook() {
+        // When the requests of a loaded loop are done it may sleep, for more come together.
+        if milliseconds != 0, !gathering.isLoaded, lookout.shouldLook() {
             let end = Clock.monotonic() + Limits.lookBeforeSleep.nanoseconds
             var count = 0
             repeat { count = try poller.wait(milliseconds: 0) } while count == 0 && Clock.monotonic() < end
@@ -156,7 +156,7 @@ final class Loop {
         // What came up while the last turn was being written must not wait for an event.
         if gathering.isWaiting || !dirty.isEmpty || !dirtyDevices.isEmpty || home.hasWork { return 0 }
         // Nor must a sweep, nor handshakes, nor devices that have just been proved and live on other loops.
-        if home.sweepPlace != nil || !handshakes.isEmpty || outbox.contains(where: { !$0.isEmpty }) { return 0 }
+        if home.holders.isSweeping || !handshakes.isEmpty || outbox.contains(where: { !$0.isEmpty }) { return 0 }
         let wait = (next - shared.clock.now()).nanoseconds
         return Int32(min(max((wait + 999_999) / 1_000_000, 0), Limits.sleepMilliseconds))
     }
@@ -178,7 +178,7 @@ final class Loop {
         case .answer(let verdict, let address): deliver(verdict, to: address)
         case .device(let device): adopt(device)
         case .committed(let batch, let error): committed(batch, error)
-        case .read(let batch, let payloads): read(batch, payloads)
+        case .loaded(let batch, let payloads): loaded(batch, payloads)
         case .perform(let work): work(self)
         case .drain(let step): drain(step)
         case .stop: isStopped = true
@@ -201,7 +201,6 @@ final class Loop {
         // Devices first: a push is on its way, an answer only tells of it.
         if gathering.mustWait(afterRequests: turnRequests) { flushAnswers() } else { flushDevices() }
         flushDirty()
-        wasLoaded = turnRequests >= Limits.gatherAbove
         turnRequests = 0
         for place in outbox.indices where !outbox[place].isEmpty {
             shared.mailboxes[place].post(contentsOf: &outbox[place])
@@ -224,8 +223,7 @@ final class Loop {
         guard !pushes.isEmpty || !waiting.isEmpty || !saved.isEmpty else {
             return shared.store.submit(changes, done: nil)
         }
-        let batch = nextBatch
-        nextBatch += 1
+        let batch = nextBatch()
         batches[batch] = pushes
         if !saved.isEmpty { records[batch] = saved }
         onDurable[batch] = waiting
@@ -233,28 +231,10 @@ final class Loop {
         shared.store.submit(changes) { mailbox.post(.committed(batch: batch, $0)) }
     }
 
-    private func readPayloads() {
-        let wanted = home.takeWanted()
-        guard !wanted.isEmpty else { return }
-        let batch = nextBatch
-        nextBatch += 1
-        reads[batch] = wanted
-        let mailbox = shared.mailboxes[index]
-        shared.store.read(wanted.map(\.number)) { mailbox.post(.read(batch: batch, $0)) }
-    }
-
-    private func read(_ batch: UInt64, _ payloads: Result<[[UInt8]?], StoreError>) {
-        guard let pushes = reads.removeValue(forKey: batch) else { return }
-        switch payloads {
-        case .success(let payloads):
-            for (push, payload) in zip(pushes, payloads)
-            where payload == nil && push.device.queue.push(numbered: push.number) != nil {
-                shared.log.error("the store has lost a push", LogField("number", "\(push.number)"))
-            }
-        case .failure(let error): shared.log.warning("the store cannot be read", LogField("error", "\(error)"))
-        }
-        home.read(pushes, payloads, at: now)
-        carryOutEffects()
+    /// A number for what the store is asked.
+    func nextBatch() -> UInt64 {
+        lastBatch += 1
+        return lastBatch
     }
 
     /// Runs `work` on this loop once this turn's changes are durable, or could not be made so.
@@ -285,16 +265,16 @@ final class Loop {
         }
         if now >= nextSweep {
             nextSweep = now + Limits.sweepInterval
-            home.sweep(at: now)
+            home.beginSweep(at: now)
             releaseBuffers()
             if index == 0 { shared.metrics.longestTurnNanoseconds.set(0) }
         }
-        home.goOnSweeping(at: now)
+        home.sweepPart(at: now)
         if now >= nextSample {
             nextSample = now + .seconds(1)
             // A listener that paused for want of descriptors has no other event to wake it.
             resumeListeners()
-            home.readAgain(at: now)
+            home.loadAgain(at: now)
             home.changes = unwritten + home.changes
             unwritten = []
             if index == 0 { shared.rates.sample(at: Clock.monotonic()) }
@@ -303,7 +283,7 @@ final class Loop {
 
     /// Providers that have said nothing since the last sweep keep no buffers.
     private func releaseBuffers() {
-        let before = Moment(nanoseconds: now.nanoseconds - Limits.sweepInterval.nanoseconds)
+        let before = now - Limits.sweepInterval
         for case (_, .provider(let connection)) in connections.all where connection.lastHeard < before {
             connection.stream.releaseBuffers()
         }

@@ -52,9 +52,9 @@ enum LoopMessage: Sendable {
     case device(ProvenDevice)
     /// A batch of this loop's changes is durable, or is not.
     case committed(batch: UInt64, StoreError?)
+    /// Payloads of waiting pushes have come from the store, or could not be read.
+    case loaded(batch: UInt64, Result<[[UInt8]?], StoreError>)
     /// Work of the admin API, which runs between two turns.
-    /// The store has read a batch of payloads, or could not.
-    case read(batch: UInt64, Result<[[UInt8]?], StoreError>)
     case perform(@Sendable (Loop) -> Void)
     case drain(DrainStep)
     case stop

@@ -15,9 +15,11 @@ struct QueueRoutes {
         }
         guard let pushes = found.compactMap({ $0 }).first else { throw .notFound("no registration with this token") }
         let sorted = pushes.sorted { $0.number < $1.number }
-        let payloads = request.query["payload"] == "true" ? try readPayloads(of: sorted) : nil
+        let page = try ListPage(request)
+        let (items, next) = page.cut(sorted) { pageKey($0.number) }
+        let payloads = request.query["payload"] == "true" ? try readPayloads(of: items) : nil
         let now = control.now
-        return try ListPage(request).response(sorted, key: { pageKey($0.number) }) { push, writer in
+        return page.response(items, next: next) { push, writer in
             writer.field("id", String(push.number))
             writer.field("apnsID", push.apnsID.description)
             writer.field("size", push.content.payloadCount)
@@ -33,15 +35,11 @@ struct QueueRoutes {
         }
     }
 
-    /// The payloads that are in the store alone; those of pushes that have ended meanwhile are left out.
+    /// The payloads that are in the store alone, by number; not of what has ended meanwhile.
     private func readPayloads(of pushes: [Push]) throws(AdminFailure) -> [UInt64: [UInt8]] {
-        let numbers = pushes.lazy.filter { !$0.content.hasPayload }.map(\.number)
+        let numbers = pushes.filter { !$0.content.hasPayload }.map(\.number)
         guard !numbers.isEmpty else { return [:] }
-        let payloads = try control.payloads(Array(numbers))
-        return Dictionary(
-            uniqueKeysWithValues: zip(numbers, payloads).compactMap { number, payload in
-                payload.map { (number, $0) }
-            }
-        )
+        let payloads = zip(numbers, try control.payloads(numbers))
+        return Dictionary(uniqueKeysWithValues: payloads.compactMap { number, payload in payload.map { (number, $0) } })
     }
 }

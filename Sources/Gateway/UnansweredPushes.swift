@@ -68,9 +68,3 @@ struct DisplacedPush {
     /// It had waited: its end is told as "from storage".
     let fromStorage: Bool
 }
-
-/// A push that somebody will speak of again, by its number: it may end before.
-struct HeldPush {
-    let number: UInt64
-    let device: DeviceState
-}

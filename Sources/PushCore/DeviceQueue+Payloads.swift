@@ -12,7 +12,7 @@ extension DeviceQueue {
     package func missingPayloads(at now: Moment) -> [UInt64] {
         var missing: [UInt64] = []
         for rank in 0..<3 {
-            let places = max(1, policy.window - flights.count) - missing.count
+            let places = policy.window - flights.count - missing.count
             guard places > 0 else { break }
             let open = lanes.filter { lane in
                 lane.mode.delivers && lane.head(rank).map { mayGo($0.push, lane.mode, at: now) } ?? false
@@ -29,12 +29,14 @@ extension DeviceQueue {
         }
     }
 
-    /// Discards a push whose payload the store has lost.
-    package mutating func discardLost(_ number: UInt64, into effects: inout [QueueEffect]) {
+    /// Discards a push whose payload the store has lost. False if it does not wait for one any more.
+    package mutating func discardLost(_ number: UInt64, into effects: inout [QueueEffect]) -> Bool {
+        let count = effects.count
         for lane in lanes.indices {
             discardWaiting(.undeliverable, lane, into: &effects) {
                 $0.push.number == number && !$0.push.content.hasPayload
             }
         }
+        return effects.count > count
     }
 }

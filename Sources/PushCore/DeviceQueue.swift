@@ -202,6 +202,7 @@ package struct DeviceQueue {
 
     /// Sends what may be sent now: priority first, then age, while the window and `room` bytes allow.
     package mutating func pump(at now: Moment, room: inout Int, into effects: inout [QueueEffect]) {
+        lacksPayload = false
         guard hasSession, waitingCount > 0 else { return }
         pumpAll(at: now, room: &room, into: &effects)
         // What is for once waits with the others while a payload comes from the store.
@@ -212,7 +213,6 @@ package struct DeviceQueue {
     }
 
     private mutating func pumpAll(at now: Moment, room: inout Int, into effects: inout [QueueEffect]) {
-        lacksPayload = false
         for rank in 0..<3 {
             // When one finds no room, nothing behind it may overtake it.
             guard pump(rank, at: now, room: &room, into: &effects) else { return }

@@ -76,6 +76,9 @@ package enum Limits {
     /// Waiting pushes that are looked at in a turn meanwhile, at 30 ns each: a million at once would hold up the loop
     /// for as long as a thousand deliveries take.
     package static let sweptPerTurn = 2_000
+    /// Payloads read between two transactions, at some microseconds each, so that a thousand devices that come back do
+    /// not hold up what is to become durable.
+    package static let payloadsPerRead = 500
     /// How long the payload of a push that waits for an absent device stays in memory: most devices that come back do
     /// so within a minute, and the memory of a million payloads is 1.4 GB.
     package static let payloadYouth = Interval.seconds(60)

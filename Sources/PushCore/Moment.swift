@@ -25,6 +25,11 @@ package struct Moment: Comparable, Hashable, Sendable {
         Moment(nanoseconds: saturatingSum(a.nanoseconds, interval.nanoseconds))
     }
 
+    /// The moment `interval` before this one; saturates instead of overflowing.
+    package static func - (a: Moment, interval: Interval) -> Moment {
+        Moment(nanoseconds: saturatingDifference(a.nanoseconds, interval.nanoseconds))
+    }
+
     /// The time from `b` to `a`; saturates instead of overflowing.
     package static func - (a: Moment, b: Moment) -> Interval {
         Interval(nanoseconds: saturatingDifference(a.nanoseconds, b.nanoseconds))

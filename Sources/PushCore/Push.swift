@@ -52,6 +52,7 @@ package struct Push: Sendable {
 package struct PushContent: Sendable {
     /// The payload, if it is here, byte for byte as the provider sent it; then the collapse id.
     package let bytes: [UInt8]
+    /// Bytes of the payload; with the flag in one word, because a million wait.
     private let size: Int32
     /// False while the payload is in the store alone.
     package let hasPayload: Bool
@@ -63,8 +64,8 @@ package struct PushContent: Sendable {
     }
 
     /// The content of a push whose payload, of so many bytes, is in the store.
-    package init(storedPayloadCount count: Int32, collapseID: [UInt8]) {
-        (bytes, size, hasPayload) = (collapseID, count, false)
+    package init(storedPayloadCount count: Int, collapseID: [UInt8]) {
+        (bytes, size, hasPayload) = (collapseID, Int32(count), false)
     }
 
     /// The same in the memory of an earlier content.
@@ -114,7 +115,7 @@ package final class QueuedPush {
     /// Leaves the payload to the store, which has it. For the only holder.
     func unload() {
         let collapseID = Array(push.content.collapseID)
-        push.content = PushContent(storedPayloadCount: Int32(push.content.payloadCount), collapseID: collapseID)
+        push.content = PushContent(storedPayloadCount: push.content.payloadCount, collapseID: collapseID)
     }
 
     /// The payload has come from the store.

@@ -18,9 +18,10 @@ package struct Lookout {
     }
 
     /// Told each time it has looked. Vain looks make the pause after the next one twice as long; of the others each
-    /// takes one off, so that a thread which is right less than four times in five mostly sleeps.
+    /// takes one off, so that a thread which is right less than nine times in ten mostly sleeps.
     package mutating func looked(found: Bool) {
-        pause = found ? 0 : nextPause
-        nextPause = found ? max(1, nextPause - 1) : min(2 * nextPause, Self.longestPause)
+        guard !found else { return nextPause = max(1, nextPause - 1) }
+        pause = nextPause
+        nextPause = min(2 * nextPause, Self.longestPause)
     }
 }

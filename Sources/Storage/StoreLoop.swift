@@ -22,9 +22,6 @@ final class StoreLoop {
 
     /// How long nothing must have happened before upkeep.
     private static let idleDelay: Int64 = 1_000_000_000
-    /// Payloads read between two transactions, at some microseconds each, so that a thousand devices that come back do
-    /// not hold up what is to become durable.
-    private static let readsPerTurn = 500
 
     init(
         store: sending any MessageStore,
@@ -92,15 +89,11 @@ final class StoreLoop {
         done?(StoreError(.overloaded, "\(PendingChanges.Limits.waiting) changes already wait", file: "the store"))
     }
 
+    /// Answers one request: what is to be written waits for no more.
     private func readPayloads() {
-        var (answered, count) = (0, 0)
-        while answered < reads.count, count < Self.readsPerTurn {
-            let (numbers, done) = reads[answered]
-            done(Result { () throws(StoreError) in try store.payloads(numbers) })
-            answered += 1
-            count += numbers.count
-        }
-        reads.removeFirst(answered)
+        guard !reads.isEmpty else { return }
+        let (numbers, done) = reads.removeFirst()
+        done(Result { () throws(StoreError) in try store.payloads(numbers) })
     }
 
     private func work(at now: Int64) {

@@ -25,7 +25,7 @@ struct StoreReader {
                     expires: Moment(nanoseconds: row.number(4)),
                     acceptedAt: Moment(nanoseconds: row.number(5)),
                     content: PushContent(
-                        storedPayloadCount: Int32(clamping: row.number(9)),
+                        storedPayloadCount: Int(row.number(9)),
                         collapseID: row.bytes(8)
                     )
                 )

@@ -114,6 +114,12 @@ struct HomeBench {
         home.tick(device, at: now)
     }
 
+    /// A whole sweep, which a loop does a part at a time.
+    func sweep(at now: Moment? = nil) {
+        home.beginSweep(at: now ?? self.now)
+        while home.holders.isSweeping { home.sweepPart(at: now ?? self.now) }
+    }
+
     /// The store takes, or fails at, what was asked of it since the last time.
     @discardableResult
     func commit(_ error: StoreError? = nil) -> [String] {

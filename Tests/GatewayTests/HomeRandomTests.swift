@@ -25,7 +25,7 @@ import Testing
 private struct HomeRun {
     /// What one turn asked of the store. Discards go later, never before what was asked with them.
     struct Batch {
-        let appends: [HeldPush]
+        let appends: [PushAddress]
         let pushes: [Push]
         let discards: [UInt64]
     }
@@ -59,7 +59,7 @@ private struct HomeRun {
         case 75..<79: bench.disconnect()
         case 79..<92: commit()
         case 92..<97: discard()
-        case 97: bench.home.sweep(at: bench.now)
+        case 97: bench.sweep()
         case 98: read()
         default: restart()
         }
@@ -125,18 +125,14 @@ private struct HomeRun {
     private mutating func read() {
         let wanted = bench.home.takeWanted()
         guard !random.once(in: 4) else {
-            let error = StoreError(.test, "a test made it fail", file: "the store")
-            bench.home.read(wanted, .failure(error), at: bench.now)
-            return bench.home.readAgain(at: bench.now)
+            bench.home.failedToLoad(wanted)
+            return bench.home.loadAgain(at: bench.now)
         }
         for push in wanted where bench.device.queue.push(numbered: push.number) != nil && stored[push.number] == nil {
             complaints.append("\(push.number) left its payload to a store that has not got it")
         }
-        bench.home.read(
-            wanted,
-            .success(wanted.map { stored[$0.number].map { Array($0.content.payload) } }),
-            at: bench.now
-        )
+        let payloads = wanted.map { stored[$0.number].map { Array($0.content.payload) } }
+        if !bench.home.loaded(wanted, payloads, at: bench.now).isEmpty { complaints.append("a push is lost") }
     }
 
     private mutating func discard() {
@@ -231,7 +227,7 @@ private struct HomeRun {
             expires: push.expires,
             acceptedAt: push.acceptedAt,
             content: PushContent(
-                storedPayloadCount: Int32(push.content.payloadCount),
+                storedPayloadCount: push.content.payloadCount,
                 collapseID: Array(push.content.collapseID)
             )
         )

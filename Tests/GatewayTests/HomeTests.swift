@@ -73,7 +73,7 @@ import Testing
         bench.commit()
         _ = (bench.effects(), bench.events())
         bench.now = bench.now + Limits.payloadYouth + .seconds(1)
-        bench.home.sweep(at: bench.now)
+        bench.sweep()
         try bench.connect()
         return bench
     }
@@ -83,31 +83,45 @@ import Testing
         bench.home.tick(bench.device, at: bench.now)
         let wanted = bench.home.takeWanted()
         #expect(wanted.map(\.number) == [1, 2] && bench.effects() == [] && bench.home.takeWanted().isEmpty)
-        bench.home.read(wanted, .success([[1], [2]]), at: bench.now)
+        #expect(bench.home.loaded(wanted, [[1], [2]], at: bench.now) == [])
         #expect(bench.effects() == ["notify 1 over 1", "notify 2 over 1"])
         #expect(bench.device.queue.push(numbered: 2)?.content.payload == [2])
     }
 
     @Test func `payloads that cannot be read are asked for again`() throws {
         let bench = try returned()
-        bench.home.read(bench.home.takeWanted(), .failure(failure), at: bench.now)
+        bench.home.failedToLoad(bench.home.takeWanted())
+        bench.home.tick(bench.device, at: bench.now)
         #expect(bench.effects() == [] && bench.home.takeWanted().isEmpty)
-        bench.home.readAgain(at: bench.now)
+        bench.home.loadAgain(at: bench.now)
         #expect(bench.home.takeWanted().map(\.number) == [1, 2])
     }
 
     @Test func `a push that the store has lost ends, and the next goes out`() throws {
         let bench = try returned()
-        bench.home.read(bench.home.takeWanted(), .success([nil, [2]]), at: bench.now)
+        #expect(bench.home.loaded(bench.home.takeWanted(), [nil, [2]], at: bench.now) == [1])
         #expect(bench.events() == ["discarded-undeliverable 1"] && bench.effects() == ["notify 2 over 1"])
         #expect(bench.metrics.held.value == 1)
+    }
+
+    @Test func `a device whose last old push was lost asks for the next old one`() throws {
+        var bench = try returned()
+        let wanted = bench.home.takeWanted()
+        #expect(bench.home.loaded(wanted, [nil, nil], at: bench.now) == [1, 2])
+        bench.disconnect()
+        try bench.offer()
+        bench.commit()
+        bench.now = bench.now + Limits.payloadYouth + .seconds(1)
+        bench.sweep()
+        try bench.connect()
+        #expect(bench.home.takeWanted().map(\.number) == [3])
     }
 
     @Test func `what was read for a session that is gone serves the next`() throws {
         var bench = try returned()
         let wanted = bench.home.takeWanted()
         bench.disconnect()
-        bench.home.read(wanted, .success([[1], [2]]), at: bench.now)
+        _ = bench.home.loaded(wanted, [[1], [2]], at: bench.now)
         try bench.connect()
         #expect(bench.home.takeWanted().isEmpty && bench.effects() == ["notify 1 over 2", "notify 2 over 2"])
     }
