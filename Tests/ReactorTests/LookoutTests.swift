@@ -29,8 +29,14 @@ import Testing
         _ expected: ClosedRange<Int>
     ) {
         var lookout = Lookout()
-        // As good as random: what is found must not keep time with the pauses.
-        let found = looks(&lookout, sleeps: 10_000) { (UInt64($0) &* 0x9e37_79b9_7f4a_7c15) >> 32 % 100 < percent }
+        // Xorshift, because what is found must not keep time with the pauses.
+        var random: UInt64 = 1
+        let found = looks(&lookout, sleeps: 10_000) { _ in
+            random ^= random << 13
+            random ^= random >> 7
+            random ^= random << 17
+            return random % 100 < percent
+        }
         #expect(expected.contains(found))
     }
 
