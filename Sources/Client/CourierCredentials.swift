@@ -30,12 +30,6 @@ struct CourierCredentials: Sendable {
         )
     }
 
-    /// 17 bytes: a zero, the time, and chance.
-    static func nonce(milliseconds: Int64, random: [UInt8]) -> [UInt8] {
-        let time = stride(from: 56, through: 0, by: -8).map { UInt8(truncatingIfNeeded: milliseconds >> Int64($0)) }
-        return [0] + time + random.prefix(8)
-    }
-
     /// The form in two bytes, then the signature: the key decides which.
     private func sign(_ message: [UInt8]) throws(TLSError) -> [UInt8] {
         switch key.publicKey.kind {

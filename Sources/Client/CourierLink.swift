@@ -1,3 +1,4 @@
+import PushCore
 import TLS
 import Wire
 
@@ -41,7 +42,8 @@ final class CourierLink {
 
     /// Signs this connection with the device's key: the first thing to send.
     func connect(_ credentials: CourierCredentials, baseToken: [UInt8]?, milliseconds: Int64) throws(CourierError) {
-        let nonce = CourierCredentials.nonce(milliseconds: milliseconds, random: SecureRandom.bytes(8))
+        let made = Moment(milliseconds: milliseconds)
+        let nonce = ConnectNonce(made: made, random: .random(in: .min ... .max)).bytes
         let exporter: [UInt8]? =
             link.alpn == DeviceProtocol.extended
             ? try link.exporter(label: DeviceProtocol.exporterLabel, count: DeviceProtocol.exporterCount) : nil

@@ -7,11 +7,6 @@ import Wire
 @Suite struct CourierCredentialsTests {
     let exporter = [UInt8](repeating: 9, count: 32)
 
-    @Test func `a nonce is a zero, the time and chance`() {
-        let nonce = CourierCredentials.nonce(milliseconds: 0x0102_0304_0506, random: Array(10...20))
-        #expect(nonce == [0, 0, 0, 1, 2, 3, 4, 5, 6] + Array(10...17))
-    }
-
     @Test func `a P-256 key signs the nonce in the plain form`() throws {
         let key = try PrivateKey.p256()
         let connect = try credentials(key).connect(baseToken: nil, nonce: [1, 2], exporter: nil)
