@@ -1,7 +1,9 @@
 """What a restart keeps and forgets, several event loops, and the store in memory."""
 
 import base64
+import contextlib
 import os
+import sqlite3
 
 import pytest
 
@@ -63,6 +65,44 @@ def test_payloads_that_only_the_store_has_come_back_byte_for_byte(fresh):
             assert [message.payload for message in arrived] == payloads
             assert [message.storage_flags for message in arrived] == [1, 1, 1, 1, 3]
         instance.wait_disconnected(identity)
+
+
+def lose_oldest(instance):
+    """Somebody meddles with the file."""
+    database = sqlite3.connect(instance.directory / "data" / "carillon.db", timeout=10)
+    with contextlib.closing(database), database:
+        database.execute("delete from pushes where number = (select min(number) from pushes)")
+
+
+def test_a_push_whose_row_is_gone_ends_with_a_word_and_holds_up_nothing(fresh):
+    instance = fresh()
+    identity = instance.enrol()
+    courier, (token,) = live(instance, APP, identity=identity)
+    leave(instance, courier)
+
+    def come_back(*arriving):
+        courier, _ = instance.online(APP, identity=identity)
+        with courier:
+            assert [number(message) for message in receive(courier, len(arriving))] == list(arriving)
+            courier.keep_alive()
+        instance.wait_disconnected(identity)
+
+    lost = push(instance, token, 0)
+    push(instance, token, 1)
+    # The payloads leave memory.
+    instance.advance("2m")
+    lose_oldest(instance)
+    come_back(1)
+    instance.admin.wait_for_state(lost.apns_id, "discarded-undeliverable")
+    # It is the only one: the device must ask again for what grows old later.
+    lost = push(instance, token, 2)
+    instance.advance("2m")
+    lose_oldest(instance)
+    come_back()
+    instance.admin.wait_for_state(lost.apns_id, "discarded-undeliverable")
+    push(instance, token, 3)
+    instance.advance("2m")
+    come_back(3)
 
 
 def test_a_restart_keeps_who_is_registered_and_who_was(fresh):
