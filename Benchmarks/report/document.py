@@ -77,7 +77,7 @@ def verdict(rows: list[dict]) -> str:
         if not goal["met"]
     ]
     if not lines:
-        return f"All {len(goals)} goals are reached.\n"
+        return "Every goal is reached.\n"
     return "\n".join([f"{len(goals) - len(lines)} of {len(goals)} goals are reached. Missed:", "", *lines, ""])
 
 

@@ -142,7 +142,7 @@ def row(*goals: dict) -> dict:
 def test_what_is_missed_is_said_in_words():
     said = document.verdict([row(goal("good", 0.5, True), goal("bad", 1.5, False))])
     assert "1 of 2 goals are reached. Missed:" in said and "- Row 1, bad: 1.5 where <= 1 was wanted." in said
-    assert document.verdict([row(goal("good", 0.5, True))]) == "All 1 goals are reached.\n"
+    assert document.verdict([row(goal("good", 0.5, True))]) == "Every goal is reached.\n"
 
 
 def test_the_document_has_each_row_with_its_verdict(tmp_path):
