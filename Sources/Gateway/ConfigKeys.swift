@@ -177,6 +177,14 @@ extension Config {
             "An idle TLS 1.3 session of a device takes 1 KB instead of 15. off leaves all TLS to OpenSSL."
         ),
         ConfigKey(
+            "device.tls.resume",
+            \.deviceTLSResume,
+            .flag,
+            "TLS 1.3 tickets, good for 12 hours or until a reload, spare a device that comes back the certificate: pays "
+                + "if that is RSA. With ECDSA a ticket costs what it saves. TLS 1.2 gets none: they could open recorded "
+                + "sessions."
+        ),
+        ConfigKey(
             "device.rsa",
             \.deviceRSA,
             .flag,
