@@ -180,9 +180,8 @@ extension Config {
             "device.tls.resume",
             \.deviceTLSResume,
             .flag,
-            "TLS 1.3 tickets, good for 12 hours or until a reload, spare a device that comes back the certificate: pays "
-                + "if that is RSA. With ECDSA a ticket costs what it saves. TLS 1.2 gets none: they could open recorded "
-                + "sessions."
+            "A ticket, good for 12 hours or until a reload, spares a device that comes back the certificate: pays if "
+                + "that is RSA, or for weak devices. TLS 1.3 only: older tickets could open recorded sessions."
         ),
         ConfigKey(
             "device.rsa",

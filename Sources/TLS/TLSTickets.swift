@@ -58,8 +58,8 @@ package final class TicketKeys: Sendable {
 package final class TLSTicket {
     let raw: OpaquePointer
 
-    /// A copy of a session's ticket, because OpenSSL spoils the original when the connection ends without a goodbye. Nil
-    /// if there is none, or the session has failed.
+    /// A copy, because OpenSSL spoils the original when the connection ends without a goodbye. Nil if there is none, or
+    /// the session has failed.
     fileprivate init?(of session: OpaquePointer) {
         guard let original = SSL_get_session(session), SSL_SESSION_is_resumable(original) == 1,
             let copy = SSL_SESSION_dup(original)

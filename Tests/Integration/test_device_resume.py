@@ -7,9 +7,12 @@ import subprocess
 import time
 
 import pytest
+from cryptography.hazmat.primitives import serialization
 
 from courier import CONNECT_ACK, KEEP_ALIVE, WAIT_SECONDS, encode, unverified_context
 from harness import APP, Sandbox
+from instance import binary, clean_environment
+from test_bench import bench
 from tls_peers import PROTOCOL, OtherCourier
 
 TLS12, TLS13 = ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3
@@ -126,6 +129,55 @@ def test_s_client_resumes(resuming, tmp_path):
     assert "Max Early Data: 0" in first
     second = s_client(resuming, "-tls1_3", "-sess_in", str(tmp_path / "session"))
     assert "Reused, TLSv1.3" in second and second.count("New Session Ticket arrived") == 1
+
+
+def test_connects_of_a_bench_resume_after_their_first(resuming):
+    # The warm-up is each device's first; ours speaks the extended form, whose proof covers the resumed session.
+    load = ("connects", "--count", "40", "--devices", "4", "--parallel", "3")
+    assert bench(resuming, *load, "--resume")["resumed"] == 40
+    assert bench(resuming, *load)["resumed"] is None
+
+
+def test_connects_of_a_bench_count_what_was_not_resumed(sandbox):
+    assert bench(sandbox, "connects", "--count", "8", "--devices", "4", "--resume")["resumed"] == 0
+
+
+def test_device_listen_offers_its_last_session(sandbox, tmp_path):
+    pki, identity = sandbox.directory / "pki", sandbox.enrol()
+    (tmp_path / "device.pem").write_bytes(identity.certificate.public_bytes(serialization.Encoding.PEM))
+    key = identity.key.private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    )
+    (tmp_path / "device.key").write_bytes(key)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(pki / "server.pem", pki / "server.key")
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        listener.settimeout(WAIT_SECONDS)
+        arguments = ["device", "listen", "--device", f"127.0.0.1:{listener.getsockname()[1]}", "--topic", APP]
+        for name, file in {"certificate": "device.pem", "key": "device.key"}.items():
+            arguments += [f"--{name}", str(tmp_path / file)]
+        arguments += ["--ca", str(pki / "ca.pem"), "--config", sandbox.facts["config"]]
+        device = subprocess.Popen([binary(), *arguments], env=clean_environment(), stdout=subprocess.DEVNULL)
+        try:
+            reused = [leave_after_connect(listener, context) for _ in range(2)]
+        finally:
+            device.kill()
+            device.wait()
+    assert reused == [False, True]
+
+
+def leave_after_connect(listener: socket.socket, context: ssl.SSLContext) -> bool:
+    """A gateway that has nothing to say to a device; whether that resumed its session."""
+    plain, _ = listener.accept()
+    plain.settimeout(WAIT_SECONDS)
+    with context.wrap_socket(plain, server_side=True) as tls:
+        # With the Connect read no reset takes the tickets back, and once the device has closed it has read them.
+        assert tls.recv(65_536)
+        was_reused = tls.session_reused
+        tls.shutdown(socket.SHUT_WR)
+        while tls.recv(65_536):
+            pass
+        return was_reused
 
 
 @pytest.mark.parametrize("version", ["-tls1_2", "-tls1_3"])
