@@ -37,6 +37,13 @@ static inline void shim_SSL_CTX_clear_mode(SSL_CTX *context, long mode) { SSL_CT
 static inline void shim_SSL_CTX_set_session_cache_mode(SSL_CTX *context, long mode) {
     SSL_CTX_set_session_cache_mode(context, mode);
 }
+static inline int shim_SSL_CTX_set_tlsext_ticket_keys(SSL_CTX *context, void *keys, long count) {
+    return (int)SSL_CTX_set_tlsext_ticket_keys(context, keys, count);
+}
+static inline void shim_SSL_CTX_set_tlsext_servername_callback(
+    SSL_CTX *context, int (*callback)(SSL *session, int *alert, void *argument)) {
+    SSL_CTX_set_tlsext_servername_callback(context, callback);
+}
 static inline int shim_SSL_CTX_add1_chain_cert(SSL_CTX *context, X509 *certificate) {
     return (int)SSL_CTX_add1_chain_cert(context, certificate);
 }

@@ -19,6 +19,9 @@ package final class ConnectLoad {
     /// Asked once a turn, at least ten times a second; true ends a run with `.interrupted`.
     package var isInterrupted: () -> Bool = { false }
 
+    /// Whether each device offers the ticket that its last connect got.
+    package var resumes = false
+
     private let destination: Destination
     private let context: TLSContext
     private let transport = TLSTransport()
@@ -30,6 +33,8 @@ package final class ConnectLoad {
     /// the first of the two.
     private var idle: [Int]
     private var buffer = [UInt8](repeating: 0, count: 65_536)
+    /// By device.
+    private var tickets: [TLSTicket?]
     private var gatewayTime = GatewayTime()
     private var started = 0
     private var result = LoadResult()
@@ -56,12 +61,14 @@ package final class ConnectLoad {
         poller = try systemLoad { () throws(SystemError) in try Poller() }
         attempts = Array(repeating: nil, count: self.parallel)
         idle = Array(identities.indices)
+        tickets = Array(repeating: nil, count: identities.count)
     }
 
     /// Connects `count` times. `server` is the process whose CPU time is to be told.
     package func run(count: Int, server: Int32? = nil) throws(LoadError) -> LoadResult {
         result = LoadResult()
         result.count = count
+        result.resumed = resumes ? 0 : nil
         started = 0
         let clock = LoadClock(server: server)
         while result.answers.count + result.unanswered < count {
@@ -80,7 +87,8 @@ package final class ConnectLoad {
         let began = Clock.monotonic()
         let device = credentials.isEmpty ? 0 : idle.removeFirst()
         do {
-            let link = try SecureLink(to: destination, context: context, transport: transport)
+            let ticket = resumes ? tickets[device] : nil
+            let link = try SecureLink(to: destination, context: context, transport: transport, resuming: ticket)
             // The port is free again at once: by the thousand they would run out.
             try link.resetOnClose()
             try system { () throws(SystemError) in try poller.add(link.number, token: UInt64(place), for: .read) }
@@ -138,6 +146,10 @@ package final class ConnectLoad {
     }
 
     private func end(_ place: Int, _ device: Int, failure: CourierError?) {
+        if resumes, let link = attempts[place]?.link {
+            tickets[device] = link.ticket
+            if failure == nil, link.wasResumed { result.resumed? += 1 }
+        }
         attempts[place] = nil
         if !credentials.isEmpty { idle.append(device) }
         guard let failure else { return }

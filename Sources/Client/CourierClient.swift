@@ -10,6 +10,8 @@ package final class CourierClient {
     private let context: TLSContext
     private let transport = TLSTransport()
     private var conversation: CourierConversation
+    /// What the last connection left to resume its TLS session with.
+    private var ticket: TLSTicket?
     private var backoff = CourierBackoff()
     private var gatewayTime = GatewayTime()
     private var buffer = [UInt8](repeating: 0, count: 65_536)
@@ -49,6 +51,7 @@ package final class CourierClient {
     /// One connection, from its first byte until it fails or `until` is true.
     private func connection(_ until: () -> Bool, _ onEvent: (CourierEvent) -> Void) throws(CourierError) {
         let link = try dial()
+        defer { ticket = link.ticket }
         var pulse = CourierPulse(at: Clock.monotonic())
         var hasConnected = false
         var isWatchingWrites = false
@@ -78,7 +81,8 @@ package final class CourierClient {
         let destination = try system { () throws(SystemError) in
             try Destination(host: configuration.host, port: configuration.port)
         }
-        return CourierLink(try SecureLink(to: destination, context: context, transport: transport))
+        let link = try SecureLink(to: destination, context: context, transport: transport, resuming: ticket)
+        return CourierLink(link)
     }
 
     /// Takes every frame that is there and answers them all with one write.

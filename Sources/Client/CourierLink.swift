@@ -19,6 +19,7 @@ final class CourierLink {
 
     var number: Int32 { link.number }
     var isEstablished: Bool { link.isEstablished }
+    var ticket: TLSTicket? { link.ticket }
     var hasUnsent: Bool { link.unsentCount > 0 }
     /// The gateway will send no more. What came before can still be read with `next`.
     var hasEnded: Bool { link.hasEnded }

@@ -10,6 +10,8 @@ package struct LoadResult: Sendable {
     package var statuses: [Int: Int] = [:]
     /// Requests that were never answered, or connections that failed.
     package var unanswered = 0
+    /// Connections that a ticket spared the certificate; nil for a load that offers none.
+    package var resumed: Int?
     /// What devices got; nil for a load without deliveries.
     package var deliveries: LoadDeliveries?
     /// From the planned moment to the answer, or for connections from the first step to the last.

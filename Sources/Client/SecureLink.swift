@@ -45,12 +45,31 @@ package final class SecureLink {
         try begin()
     }
 
+    /// Connects, which blocks, and begins the handshake with the ticket of an earlier link, if there is one.
+    convenience init(
+        to destination: Destination,
+        context: TLSContext,
+        transport: TLSTransport,
+        resuming ticket: TLSTicket?
+    ) throws(CourierError) {
+        let socket = try system { () throws(SystemError) in
+            try destination.connect(timeoutMilliseconds: Self.connectMilliseconds, source: nil)
+        }
+        try self.init(socket: socket, context: context, transport: transport, host: destination.host)
+        if let ticket { try secure { () throws(TLSError) in try session.offer(ticket) } }
+        try begin()
+    }
+
     /// Its descriptor, for a poller.
     package var number: Int32 { socket.number }
     /// The handshake is done.
     package var isEstablished: Bool { session.isEstablished }
     /// Which TLS it is, such as TLSv1.3.
     package var version: String { session.version }
+    /// What the next link to the same server may offer; nil if nothing.
+    var ticket: TLSTicket? { session.ticket }
+    /// Whether a ticket spared it the certificate.
+    var wasResumed: Bool { session.wasResumed }
     /// What ALPN chose, if anything.
     var alpn: String? { session.alpn }
     /// Bytes that wait for `flush`.

@@ -74,6 +74,8 @@ package struct Config: Equatable, Sendable {
 
     /// Whether the session of a device lets go of OpenSSL after its Connect.
     package var deviceTLSDetach = true
+    /// Whether devices get a ticket to resume their TLS session with.
+    package var deviceTLSResume = false
     /// Whether devices may sign with RSA and SHA-1.
     package var deviceRSA = true
     /// The smallest RSA key a device may have.

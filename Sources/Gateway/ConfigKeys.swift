@@ -177,6 +177,13 @@ extension Config {
             "An idle TLS 1.3 session of a device takes 1 KB instead of 15. off leaves all TLS to OpenSSL."
         ),
         ConfigKey(
+            "device.tls.resume",
+            \.deviceTLSResume,
+            .flag,
+            "A ticket, good for 12 hours or until a reload, spares a device that comes back the certificate: pays if "
+                + "that is RSA, or for weak devices. TLS 1.3 only: older tickets could open recorded sessions."
+        ),
+        ConfigKey(
             "device.rsa",
             \.deviceRSA,
             .flag,

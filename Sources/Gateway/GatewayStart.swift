@@ -14,7 +14,7 @@ struct GatewayIdentity {
         do throws(TLSError) {
             let server = try Certificate(pem: files.certificatePEM)
             serverNotAfter = Moment(seconds: server.notAfter)
-            contexts = try TLSContexts(files, detachesDevices: config.deviceTLSDetach, loops: loops)
+            contexts = try TLSContexts(files, config, loops: loops)
             authority = try CertificateAuthority(
                 certificatePEM: files.caCertificatePEM,
                 keyPEM: files.caKeyPEM

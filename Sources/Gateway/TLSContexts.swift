@@ -1,3 +1,4 @@
+import PushCore
 import TLS
 import Wire
 
@@ -7,7 +8,7 @@ struct TLSContexts: Sendable {
     /// By loop, because a context whose sessions detach belongs to one thread.
     let devices: [TLSContext]
 
-    init(_ files: InstanceFiles, detachesDevices: Bool, loops: Int) throws(TLSError) {
+    init(_ files: InstanceFiles, _ config: Config, loops: Int) throws(TLSError) {
         provider = try TLSContext.server(
             certificateChainPEM: files.certificatePEM,
             keyPEM: files.keyPEM,
@@ -15,16 +16,19 @@ struct TLSContexts: Sendable {
                 alpn: ["h2"],
                 asksForClientCertificate: true,
                 clientCAPEM: nil,
-                tickets: 2,
+                tickets: .own(2),
                 keepsBuffers: true
             )
         )
+        // New keys at each reload: what a certificate vouched for ends with it.
+        let seconds = Int(Limits.ticketLife.milliseconds / 1000)
+        let tickets: TLSTickets = config.deviceTLSResume ? .shared(TicketKeys(lifeSeconds: seconds)) : .none
         let options = TLSServerOptions(
             alpn: [DeviceProtocol.extended, DeviceProtocol.plain],
             asksForClientCertificate: false,
             clientCAPEM: nil,
-            tickets: 0,
-            detaches: detachesDevices
+            tickets: tickets,
+            detaches: config.deviceTLSDetach
         )
         devices = try (0..<loops).map { _ throws(TLSError) in
             try TLSContext.server(certificateChainPEM: files.certificatePEM, keyPEM: files.keyPEM, options: options)

@@ -26,6 +26,8 @@ package enum Limits {
     package static let frameOverhead = 640
     /// From accepting a connection to the end of its handshake and, for devices, its Connect.
     package static let handshake = Interval.seconds(10)
+    /// How long a device may resume its TLS session: a night without network, and short enough that a lost ticket ends.
+    package static let ticketLife = Interval.seconds(12 * 3600)
     /// Bytes of a device's frame before it has proved who it is: a certificate and a signature need a few thousand.
     package static let frameBeforeConnect = 16 * 1024
     /// Bytes of a device's frame after that: the longest Filter needs a third of it.

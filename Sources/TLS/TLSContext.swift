@@ -90,10 +90,18 @@ package final class TLSContext: Sendable {
         try attempt(TLSError.library) { SSL_CTX_set_ciphersuites(raw, suites) }
     }
 
-    private func setTickets(_ count: Int) throws(TLSError) {
-        precondition(count >= 0, "a count of tickets")
-        // The option is for TLS 1.2; in 1.3 the count alone decides.
-        if count == 0 { SSL_CTX_set_options(raw, shim_SSL_OP_NO_TICKET) }
+    private func setTickets(_ tickets: TLSTickets) throws(TLSError) {
+        let count: Int
+        switch tickets {
+        case .none:
+            count = 0
+            // The option is for TLS 1.2; in 1.3 the count alone decides.
+            SSL_CTX_set_options(raw, shim_SSL_OP_NO_TICKET)
+        case .own(let wanted): count = wanted
+        case .shared(let keys):
+            count = 1
+            try keys.set(in: raw)
+        }
         try attempt(TLSError.library) { SSL_CTX_set_num_tickets(raw, count) }
         // Without a name a resumed session of a listener that asks for certificates is refused.
         let name: [UInt8] = Array("carillon".utf8)

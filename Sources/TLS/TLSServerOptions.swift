@@ -6,8 +6,8 @@ package struct TLSServerOptions: Sendable {
     package var asksForClientCertificate: Bool
     /// The authorities named to the client when it is asked, so that it can choose a certificate.
     package var clientCAPEM: [UInt8]?
-    /// Session tickets per handshake; none for devices, whose kernel buffers would hold them unread.
-    package var tickets: Int
+    /// Whether clients get tickets to resume their sessions with.
+    package var tickets: TLSTickets
     /// Whether established sessions may let go of OpenSSL (`TLSSession.detach`). Their context belongs to one thread.
     package var detaches: Bool
     /// Whether a session keeps its record buffers, 9 KB, when it has nothing to say: for sessions that are few and
@@ -18,7 +18,7 @@ package struct TLSServerOptions: Sendable {
         alpn: [String] = [],
         asksForClientCertificate: Bool = false,
         clientCAPEM: [UInt8]? = nil,
-        tickets: Int = 0,
+        tickets: TLSTickets = .none,
         detaches: Bool = false,
         keepsBuffers: Bool = false
     ) {

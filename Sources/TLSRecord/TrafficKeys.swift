@@ -25,6 +25,7 @@ package struct TrafficKeys: ~Copyable {
     }
 
     deinit {
+        let suite = suite
         OPENSSL_cleanse(block, suite.blockCount)
         block.deallocate()
     }

@@ -34,6 +34,7 @@ enum BenchCommands {
                 .value("parallel", "N", "connects at a time (default 32)"),
                 .value("devices", "N", "devices that do it in turn (default 50)"),
                 .value("bare", "HOST:PORT", "TCP and TLS alone, with a server that sends a byte after its handshake"),
+                .flag("resume", "let each device offer the ticket that its last connect got, if any"),
             ] + common,
             example: "carillon bench connects --count 2000",
             run: BenchConnects.run

@@ -13,6 +13,7 @@ enum BenchConnects {
             guard let (host, port) = hostAndPort(address) else {
                 throw .usage("--bare must be HOST:PORT, not \(address)")
             }
+            guard !options.resumes else { throw .usage("--resume is for devices, not for --bare") }
             let load = try load(try destination(host, port), caPEM: nil, identities: [], options)
             return try measure(load, warmUp: options.parallel, options)
         }
@@ -22,6 +23,7 @@ enum BenchConnects {
             let (host, port) = try gateway.device()
             let destination = try destination(host, port)
             let load = try load(destination, caPEM: try gateway.authorityPEM, identities: identities, options)
+            load.resumes = options.resumes
             load.isInterrupted = interruption.isRequested
             // Each device once, so that the gateway has seen its certificate.
             return try measure(load, warmUp: options.devices, options)
@@ -33,6 +35,7 @@ enum BenchConnects {
         let parallel: Int
         let devices: Int
         let server: Int32?
+        let resumes: Bool
         let isJSON: Bool
 
         init(_ invocation: Invocation) throws(CommandError) {
@@ -40,6 +43,7 @@ enum BenchConnects {
             parallel = try invocation.number("parallel", in: 1...1000) ?? 32
             devices = try invocation.number("devices", in: 1...15_000) ?? 50
             server = try BenchOptions.server(invocation)
+            resumes = invocation.has("resume")
             isJSON = invocation.wantsJSON
         }
     }

@@ -27,6 +27,7 @@ struct BenchReport {
             }
         }
         writer.field("unanswered", result.unanswered)
+        writer.field("resumed", result.resumed)
         writer.field("delivered", result.deliveries?.delivered)
         writer.field("missing", result.deliveries?.missing)
         writer.field("repeated", result.deliveries?.repeated)
@@ -62,6 +63,7 @@ struct BenchReport {
             .map { "\($0.key == 0 ? "reset" : String($0.key)): \($0.value)" }
         if !statuses.isEmpty { lines.append("statuses     \(statuses.joined(separator: ", "))") }
         if result.unanswered > 0 { lines.append("failed       \(result.unanswered)") }
+        if let resumed = result.resumed { lines.append("resumed      \(resumed)") }
         if let deliveries = result.deliveries {
             lines.append(
                 "delivered    \(deliveries.delivered), missing \(deliveries.missing), repeated \(deliveries.repeated)"

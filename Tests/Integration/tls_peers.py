@@ -3,6 +3,7 @@ made to send what no good client sends."""
 
 import os
 import socket
+import ssl
 import subprocess
 import threading
 
@@ -148,7 +149,7 @@ class LiteSocket:
 class OtherCourier(Courier):
     """A device over one of these."""
 
-    def __init__(self, instance, identity: Identity, tls: OpenSSLSocket | LiteSocket):
+    def __init__(self, instance, identity: Identity, tls: OpenSSLSocket | LiteSocket | ssl.SSLSocket):
         self.socket = tls
         self.identity = identity
         self.clock = instance.now

@@ -11,7 +11,7 @@ struct DetachedPeers {
     init(
         _ instance: Instance,
         suite: String? = nil,
-        tickets: Int = 0,
+        tickets: TLSTickets = .none,
         before: (Peers) throws(TLSError) -> Void = { _ in }
     ) throws(TLSError) {
         let client = try instance.clientContext()
@@ -48,13 +48,4 @@ extension TLSSession {
         SSL_key_update(raw, asking ? SSL_KEY_UPDATE_REQUESTED : SSL_KEY_UPDATE_NOT_REQUESTED)
         SSL_do_handshake(raw)
     }
-
-    /// Has OpenSSL's client offer the ticket of another session.
-    func resume(_ other: TLSSession) {
-        let session = SSL_get1_session(other.raw)
-        SSL_set_session(raw, session)
-        SSL_SESSION_free(session)
-    }
-
-    var wasResumed: Bool { SSL_session_reused(raw) == 1 }
 }

@@ -22,7 +22,7 @@ import Testing
 
     @Test(arguments: suites)
     func `what OpenSSL did before is continued`(_ suite: String) throws {
-        let peers = try DetachedPeers(instance, suite: suite, tickets: 2) { (peers) throws(TLSError) in
+        let peers = try DetachedPeers(instance, suite: suite, tickets: .own(2)) { (peers) throws(TLSError) in
             try peers.client.send([1])
             try peers.server.send([2])
             peers.client.updateKeys(asking: true)
@@ -97,21 +97,6 @@ import Testing
             try peers.exchange()
         }
         #expect(peers.server == nil)
-    }
-
-    @Test func `a ticket from before is good after`() throws {
-        let client = try instance.clientContext()
-        let server = try instance.serverContext(TLSServerOptions(tickets: 2, detaches: true))
-        let first = try Peers(instance, server: server, client: client)
-        try first.handshake()
-        let detached = try #require(first.server.detach())
-        try first.client.send([1])
-        #expect(try detached.receive(first.clientTransport.outgoing) == 1)
-        let second = try Peers(instance, server: server, client: client)
-        second.client.resume(first.client)
-        try second.handshake()
-        #expect(second.server.wasResumed)
-        #expect(second.server.detach() != nil)
     }
 
     @Test func `a TLS 1_2 session stays with OpenSSL`() throws {
