@@ -13,6 +13,7 @@ final class DeviceConnection {
         case session(DeviceState, SessionLink)
     }
 
+    // Ordered so that it fits the next smaller size of the allocator: there is one per session.
     let token: UInt64
     let stream: SecureStream
     let peer: PeerAddress

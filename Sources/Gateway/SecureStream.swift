@@ -68,7 +68,8 @@ final class SecureStream {
         (descriptor.duplicate(), tls.park(), unsent)
     }
 
-    /// Leaves OpenSSL, at once or as soon as it holds no part of a record, if this session can.
+    /// Leaves OpenSSL, at once or as soon as it holds no part of a record, if this session can. One that stays lets go
+    /// of its handshake.
     func detach() {
         isDetaching = true
         tryToDetach()

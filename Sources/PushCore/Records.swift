@@ -131,6 +131,7 @@ package struct Registration: Equatable, Sendable {
         case expired = 2
     }
 
+    // Ordered so that it fits the next smaller size of the allocator: there is one per registration.
     /// Its number for good: what queued pushes and the delivery log refer to.
     package let number: UInt64
     /// The device token.

@@ -91,7 +91,7 @@ package final class TLSSession {
         }
         guard let ciphers = SSL_get_client_ciphers(raw) else { return }
         shim_sk_SSL_CIPHER_zero(ciphers)
-        // With exactly room for nothing more, that is.
+        // Reserving nothing more shrinks the list to what it holds.
         shim_sk_SSL_CIPHER_reserve(ciphers, 0)
     }
 

@@ -64,9 +64,14 @@ final class TrafficWatch {
     /// Lets every session of the context be followed, once it has a watch. Only one loop may use the context.
     static func setCallback(of context: OpaquePointer) { SSL_CTX_set_msg_callback(context, passed) }
 
-    /// Asks for the secrets of a session, and of all others of its context, or no longer does.
-    fileprivate static func ask(_ isAsking: Bool, _ session: OpaquePointer?) {
-        SSL_CTX_set_keylog_callback(SSL_get_SSL_CTX(session), isAsking ? keyLogged : nil)
+    /// Asks for the secrets of a session, and of all others of its context.
+    fileprivate static func ask(for session: OpaquePointer?) {
+        SSL_CTX_set_keylog_callback(SSL_get_SSL_CTX(session), keyLogged)
+    }
+
+    /// Asks no more.
+    fileprivate static func stopAsking(for session: OpaquePointer?) {
+        SSL_CTX_set_keylog_callback(SSL_get_SSL_CTX(session), nil)
     }
 
     /// Gives a new session its watch.
@@ -100,7 +105,7 @@ private func keyLogged(session: OpaquePointer?, line: UnsafePointer<CChar>?) {
     } else {
         return
     }
-    TrafficWatch.ask(false, session)
+    TrafficWatch.stopAsking(for: session)
 }
 
 /// An encrypted record, or a whole handshake message, has come or gone.
@@ -117,7 +122,7 @@ private func passed(
     let type = bytes.load(as: UInt8.self)
     // A session of TLS 1.2 has no such secrets, and would never stop asking.
     if kind == SSL3_RT_HANDSHAKE, type == UInt8(SSL3_MT_FINISHED), version == TLS1_3_VERSION {
-        TrafficWatch.ask(true, session)
+        TrafficWatch.ask(for: session)
     }
     switch (kind, isSent) {
     case (SSL3_RT_INNER_CONTENT_TYPE, 0): watch.reading.recordPassed(type)

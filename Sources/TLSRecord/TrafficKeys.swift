@@ -25,7 +25,6 @@ package struct TrafficKeys: ~Copyable {
     }
 
     deinit {
-        let suite = suite
         OPENSSL_cleanse(block, suite.blockCount)
         block.deallocate()
     }
@@ -45,6 +44,8 @@ package struct TrafficKeys: ~Copyable {
 
     /// The nonce of the next record, which is thereby used. It stays where it is until the next call.
     mutating func takeNonce() -> UnsafePointer<UInt8> {
+        // The property itself, changed in place, is more than the compiler can check for races.
+        let nonce = nonce
         nonce.update(from: iv, count: CipherSuite.nonceCount)
         for index in 0..<8 { nonce[11 - index] ^= UInt8(truncatingIfNeeded: sequence >> (8 * UInt64(index))) }
         // Overflow traps: a nonce is never used twice.
