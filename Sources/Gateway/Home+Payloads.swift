@@ -29,23 +29,29 @@ extension Home {
                 apply(push.device, at: now)
             }
         }
-        for push in pushes where push.device.isReading { goOn(push.device, at: now) }
+        // Once for each device, whose pushes stand together: what it then asks for is another batch.
+        var last: DeviceState?
+        for push in pushes where push.device !== last {
+            goOn(push.device, at: now)
+            last = push.device
+        }
         return lost
     }
 
-    /// The store could not be read: what waits goes on waiting until `loadAgain`.
+    /// The store could not be read: what waits goes on waiting until `goOn`.
     func failedToLoad(_ pushes: [PushAddress]) {
         // The pushes of a device stand together.
         for push in pushes where unread.last !== push.device { unread.append(push.device) }
     }
 
-    /// Asks again for what the store could not give.
-    func loadAgain(at now: Moment) {
-        for device in unread { goOn(device, at: now) }
-        unread = []
+    /// Hands over the devices whose payloads could not be read.
+    func takeUnread() -> [DeviceState] {
+        defer { unread = [] }
+        return unread
     }
 
-    private func goOn(_ device: DeviceState, at now: Moment) {
+    /// Nothing is being read for the device any more: what it still lacks may be asked for.
+    func goOn(_ device: DeviceState, at now: Moment) {
         device.isReading = false
         pump(device, at: now)
     }

@@ -221,6 +221,8 @@ final class Home {
             notify(device, queued, flag)
         case .stored(let queued, let state):
             record(queued.push, Outcome(state), device, at: now)
+            // A low priority goes to a sleeping device when its wait is over, even if that says nothing until then.
+            if state == .storedPower, let session = device.session { effects.append(.deadlineMoved(session)) }
         case .delivered(let queued, let fromStorage):
             (fromStorage ? metrics.deliveredFromStorage : metrics.deliveredLive).add(1)
             if !fromStorage { metrics.deliverySeconds.observe(Int((now - queued.push.acceptedAt).nanoseconds)) }

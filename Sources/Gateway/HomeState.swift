@@ -136,6 +136,8 @@ extension DiscardCause {
 enum HomeEffect {
     /// Gives a push to the session of a connection.
     case notify(connection: UInt64, OutgoingNotification)
+    /// The session may have something to do sooner than it had.
+    case deadlineMoved(SessionLink)
     case endSession(SessionLink, reason: StaticString)
     case tokenGone(SessionLink, RegistrationState)
 }

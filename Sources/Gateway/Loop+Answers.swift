@@ -98,6 +98,8 @@ extension Loop {
     private func carryOut(_ effect: consuming HomeEffect) {
         switch effect {
         case .notify(let connection, let notification): notify(connection, notification)
+        case .deadlineMoved(let link):
+            if case .device(let connection) = connections[link.connection] { rearm(connection) }
         case .endSession(let link, let reason): endSession(link, reason: reason)
         case .tokenGone(let link, let registration): tokenGone(link, registration)
         }

@@ -4,17 +4,33 @@ import Storage
 
 // Payloads that only the store has (docs/decisions/0018-young-payloads.md).
 extension Loop {
-    /// Asks the store for what the home wants, in pieces between which it may write.
+    /// Asks the store for what the home wants, in pieces between which it may write. A device's pushes stay together.
     func readPayloads() {
-        var wanted = home.takeWanted()[...]
-        while !wanted.isEmpty {
-            let piece = Array(wanted.prefix(Limits.payloadsPerRead))
-            wanted = wanted.dropFirst(piece.count)
-            let batch = nextBatch()
-            reads[batch] = piece
-            let mailbox = shared.mailboxes[index]
-            shared.store.read(piece.map(\.number)) { mailbox.post(.loaded(batch: batch, $0)) }
+        var piece: [PushAddress] = []
+        for push in home.takeWanted() {
+            if piece.count >= Limits.payloadsPerRead, piece.last?.device !== push.device {
+                read(piece)
+                piece = []
+            }
+            piece.append(push)
         }
+        if !piece.isEmpty { read(piece) }
+    }
+
+    /// Asks again for what could not be read, for each device by itself: one bad row must not hold up the others.
+    func readAgain() {
+        for device in home.takeUnread() {
+            readPayloads()
+            home.goOn(device, at: now)
+        }
+        readPayloads()
+    }
+
+    private func read(_ pushes: [PushAddress]) {
+        let batch = nextBatch()
+        reads[batch] = pushes
+        let mailbox = shared.mailboxes[index]
+        shared.store.read(pushes.map(\.number)) { mailbox.post(.loaded(batch: batch, $0)) }
     }
 
     /// The store has answered.

@@ -274,7 +274,7 @@ final class Loop {
             nextSample = now + .seconds(1)
             // A listener that paused for want of descriptors has no other event to wake it.
             resumeListeners()
-            home.loadAgain(at: now)
+            readAgain()
             home.changes = unwritten + home.changes
             unwritten = []
             if index == 0 { shared.rates.sample(at: Clock.monotonic()) }

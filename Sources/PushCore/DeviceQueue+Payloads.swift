@@ -4,15 +4,16 @@ extension DeviceQueue {
     /// Leaves to the store the payloads of what no session takes and was accepted before `moment`.
     package mutating func unloadPayloads(acceptedBefore moment: Moment, where isStored: (UInt64) -> Bool) {
         for lane in lanes.indices where !hasSession || !lanes[lane].mode.delivers {
-            lanes[lane].unload { $0.acceptedAt < moment && isStored($0.number) }
+            lanes[lane].unload { $0.acceptedAt < moment && !$0.isOnce && isStored($0.number) }
         }
     }
 
-    /// The numbers of the next to be sent whose payloads are in the store, as many as the window may take.
+    /// The numbers of the next to be sent whose payloads are in the store, as many as the window
+    /// takes, also when it has room for fewer now: so a device that acknowledges one by one is not read for one by one.
     package func missingPayloads(at now: Moment) -> [UInt64] {
         var missing: [UInt64] = []
         for rank in 0..<3 {
-            let places = policy.window - flights.count - missing.count
+            let places = policy.window - missing.count
             guard places > 0 else { break }
             let open = lanes.filter { lane in
                 lane.mode.delivers && lane.head(rank).map { mayGo($0.push, lane.mode, at: now) } ?? false

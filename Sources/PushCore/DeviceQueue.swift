@@ -205,8 +205,7 @@ package struct DeviceQueue {
         lacksPayload = false
         guard hasSession, waitingCount > 0 else { return }
         pumpAll(at: now, room: &room, into: &effects)
-        // What is for once waits with the others while a payload comes from the store.
-        guard onceCount > 0, !lacksPayload else { return }
+        guard onceCount > 0 else { return }
         for lane in lanes.indices { discardWaiting(.expired, lane, into: &effects, where: \.push.isOnce) }
         // What stood behind them may have found room.
         pumpAll(at: now, room: &room, into: &effects)

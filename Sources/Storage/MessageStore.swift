@@ -7,7 +7,7 @@ package protocol MessageStore: AnyObject {
     /// Reads everything, once, before the first commit.
     func load(at now: Moment) throws(StoreError) -> StoreSnapshot
 
-    /// The payloads of pushes, by number, in that order; nil for one that is not stored.
+    /// The payloads of pushes, by number, in that order; nil for one that is not stored, or damaged.
     func payloads(_ numbers: [UInt64]) throws(StoreError) -> [[UInt8]?]
 
     /// Makes all of `changes` durable, in order, or none. No changes at all still write something: that is how a

@@ -58,8 +58,14 @@ package final class SQLiteStore: MessageStore {
         var payloads: [[UInt8]?] = []
         for number in numbers {
             defer { row.reset() }
-            try row.bind(1, number)
-            payloads.append(try row.step() ? row.bytes(0) : nil)
+            do throws(StoreError) {
+                try row.bind(1, number)
+                payloads.append(try row.step() ? row.bytes(0) : nil)
+            } catch {
+                // A row whose pages are damaged is as good as gone, and must not hold up the others.
+                guard error.kind == .damaged else { throw error }
+                payloads.append(nil)
+            }
         }
         return payloads
     }

@@ -165,6 +165,7 @@ extension HomeEffect {
     var words: String {
         switch self {
         case .notify(let connection, let notification): "notify \(notification.queued.number) over \(connection)"
+        case .deadlineMoved(let link): "deadline of \(link.connection)"
         case .endSession(let link, let reason): "end \(link.connection): \(reason)"
         case .tokenGone(let link, let registration): "gone \(registration.record.number) over \(link.connection)"
         }

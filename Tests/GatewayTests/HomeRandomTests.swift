@@ -126,7 +126,8 @@ private struct HomeRun {
         let wanted = bench.home.takeWanted()
         guard !random.once(in: 4) else {
             bench.home.failedToLoad(wanted)
-            return bench.home.loadAgain(at: bench.now)
+            for device in bench.home.takeUnread() { bench.home.goOn(device, at: bench.now) }
+            return
         }
         for push in wanted where bench.device.queue.push(numbered: push.number) != nil && stored[push.number] == nil {
             complaints.append("\(push.number) left its payload to a store that has not got it")
@@ -155,7 +156,7 @@ private struct HomeRun {
                 if !notification.queued.push.content.hasPayload {
                     complaints.append("\(notification.queued.number) is sent without its payload")
                 }
-            case .endSession, .tokenGone: break
+            case .deadlineMoved, .endSession, .tokenGone: break
             }
         }
         if bench.home.effects.contains(where: { if case .endSession = $0 { true } else { false } }) { inFlight = [] }

@@ -93,8 +93,28 @@ import Testing
         bench.home.failedToLoad(bench.home.takeWanted())
         bench.home.tick(bench.device, at: bench.now)
         #expect(bench.effects() == [] && bench.home.takeWanted().isEmpty)
-        bench.home.loadAgain(at: bench.now)
+        #expect(bench.home.takeUnread().map { $0 === bench.device } == [true])
+        bench.home.goOn(bench.device, at: bench.now)
         #expect(bench.home.takeWanted().map(\.number) == [1, 2])
+    }
+
+    @Test func `what a device lacks is asked for once, however many came and were acknowledged`() throws {
+        var bench = HomeBench { $0.deliveryWindow = 2 }
+        for _ in 1...6 { try bench.offer() }
+        bench.commit()
+        bench.now = bench.now + Limits.payloadYouth + .seconds(1)
+        bench.sweep()
+        try bench.connect()
+        for first in [UInt64(1), 3, 5] {
+            let wanted = bench.home.takeWanted()
+            #expect(wanted.map(\.number) == [first, first + 1])
+            #expect(bench.home.loaded(wanted, [[1], [2]], at: bench.now) == [])
+            // Both were sent, and the next are asked for only when there is room for them again.
+            #expect(bench.home.takeWanted().isEmpty)
+            bench.acknowledge(UInt32(first))
+            bench.acknowledge(UInt32(first + 1))
+        }
+        #expect(bench.metrics.held.value == 0)
     }
 
     @Test func `a push that the store has lost ends, and the next goes out`() throws {
