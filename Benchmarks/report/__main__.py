@@ -15,6 +15,7 @@ from pathlib import Path
 import charts
 import document
 import machine
+import results_file
 from bench import Bench
 from processes import why_not_pinned
 from row import Result, Row, figure
@@ -26,6 +27,8 @@ from rows_store import Durable, Restart
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 RESULTS = REPOSITORY / "Benchmarks" / "results"
+#: What the document is made from.
+FULL = RESULTS / "full.json"
 DOCUMENT = REPOSITORY / "docs" / "benchmarks.md"
 CHARTS = "benchmarks"
 
@@ -54,11 +57,10 @@ def main() -> int:
     chosen = [row for row in every_row(is_full) if row.number in options.rows] if options.rows else rows(is_full)
     binaries = Path(os.environ["BENCH_BINARIES"])
     os.environ["CARILLON_BINARY"] = str(binaries / "carillon")
-    results, broken = measure(chosen, options.rounds or (3 if options.quick else 5), binaries)
+    is_kept = is_full and not options.rounds
+    results, broken = measure(chosen, options.rounds or (3 if options.quick else 5), binaries, is_kept)
     for number in broken:
         print(f"row {number} could not be measured")
-    if broken and not options.rows and is_full:
-        print("a full report needs every row, so --document still takes the last one that had them")
     missed = [str(result.row.number) for result in results if result.missed]
     if missed:
         print(f"rows that miss their goal: {', '.join(missed)}")
@@ -78,7 +80,7 @@ def missing(is_document: bool) -> str | None:
     return why_not_pinned()
 
 
-def measure(chosen: list[Row], rounds: int, binaries: Path) -> tuple[list[Result], list[int]]:
+def measure(chosen: list[Row], rounds: int, binaries: Path, is_kept: bool) -> tuple[list[Result], list[int]]:
     """The results, and the numbers of the rows that could not be measured: these do not keep the others back."""
     results: list[Result] = []
     broken: list[int] = []
@@ -97,7 +99,7 @@ def measure(chosen: list[Row], rounds: int, binaries: Path) -> tuple[list[Result
                 bench.take_commands()
                 continue
             show(results[-1], time.monotonic() - started)
-            save(results, binaries)
+            save(results, binaries, is_kept)
     return results, broken
 
 
@@ -112,7 +114,7 @@ def parsed() -> argparse.Namespace:
         epilog=f"""rows:\n{titles}
 
 Builds what it needs and installs the peers (Debian or Ubuntu, as root). Each row is printed as it is measured; all
-numbers go to Benchmarks/results/latest.json, and to full.json when every row was measured, with a chart beside them.
+numbers go to Benchmarks/results/latest.json, and those of --full, also of single rows, to full.json for --document.
 Exit status: 0 when every row reaches its goal, 1 when one misses it or could not be measured, 2 for wrong usage.""",
     )
     kind = parser.add_mutually_exclusive_group()
@@ -159,19 +161,17 @@ def show(result: Result, seconds: float) -> None:
     sys.stdout.flush()
 
 
-def save(results: list[Result], binaries: Path) -> None:
-    """After each row, so that what was measured is not lost with what comes after."""
+def save(results: list[Result], binaries: Path, is_kept: bool) -> None:
+    """After each row, so that what was measured is not lost with what comes after. What is kept is for the document."""
     RESULTS.mkdir(exist_ok=True)
+    source = {"date": datetime.date.today().isoformat(), "commit": commit()}
     found = {
-        "date": datetime.date.today().isoformat(),
-        "commit": commit(),
         "machine": machine.describe(binaries / "carillon"),
-        "rows": [result.object for result in results],
+        "rows": [source | result.object for result in results],
     }
-    text = json.dumps(found, indent=2, ensure_ascii=False) + "\n"
-    (RESULTS / "latest.json").write_text(text)
-    if [result.row.number for result in results] == [row.number for row in rows(is_full=True)]:
-        (RESULTS / "full.json").write_text(text)
+    results_file.write(RESULTS / "latest.json", found)
+    if is_kept:
+        results_file.keep(FULL, found)
     charts.draw(found["rows"][-1], RESULTS)
 
 
@@ -184,14 +184,12 @@ def commit() -> str:
 
 def write_document() -> int:
     """docs/benchmarks.md and its charts."""
-    file = RESULTS / "full.json"
-    if not file.exists():
-        print(
-            "bench: there are no results of a full report with every row measured; run scripts/bench --full",
-            file=sys.stderr,
-        )
+    results = json.loads(FULL.read_text()) if FULL.exists() else {"rows": []}
+    measured = {row["number"] for row in results["rows"]}
+    if lacking := [str(row.number) for row in every_row(is_full=True) if row.number not in measured]:
+        words = f"--rows {','.join(lacking)}" if measured else ""
+        print(f"bench: not every row was measured in full; run scripts/bench --full {words}".rstrip(), file=sys.stderr)
         return 1
-    results = json.loads(file.read_text())
     folder = DOCUMENT.parent / CHARTS
     folder.mkdir(exist_ok=True)
     for row in results["rows"]:

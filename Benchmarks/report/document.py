@@ -8,7 +8,7 @@ from row import figure
 HEAD = """# Benchmarks
 
 How much Carillon needs, beside programs that do a part of the same work. This page is made by
-`scripts/bench --document` from the results of `scripts/bench --full`; do not edit it.
+`scripts/bench --document` from the results of `scripts/bench --full`, of each row the last; do not edit it.
 
 Numbers of one machine say little about another, and on a machine that others use they change by a fifth from minute to
 minute. So a row with a peer is a ratio: the server and its peers take turns, A B A B, within the same minute, with the
@@ -29,7 +29,7 @@ that are missed stand below the table.
 def write(results: dict, file: Path, charts: str) -> None:
     """`charts` is the folder of the charts, as seen from the document."""
     rows = results["rows"]
-    parts = [HEAD, measured(results), table(rows), READING, verdict(rows)]
+    parts = [HEAD, table(rows), READING, verdict(rows)]
     parts += [section(row, charts) for row in rows]
     parts.append("## Machine and versions\n\n" + facts(results["machine"]))
     parts.append(HOW)
@@ -60,12 +60,6 @@ by `carillon init`; `server.pem` and `server.key` are its certificate and key. `
 ports and for nghttpd, `peerload` for the other servers, and `bare` measures OpenSSL and SQLite by themselves
 (`Benchmarks/PeerLoad`, `Benchmarks/Bare`). How each peer is configured stands in `Benchmarks/peers`.
 """
-
-
-def measured(results: dict) -> str:
-    """Which source it was, and when."""
-    commit = f" at commit {results['commit']}" if "commit" in results else ""
-    return f"Measured on {results['date']}{commit}.\n"
 
 
 def verdict(rows: list[dict]) -> str:
@@ -100,9 +94,10 @@ def section(row: dict, charts: str) -> str:
         spread = " | ".join(figure(bar[key]) for key in ("minimum", "median", "maximum"))
         rate = f" {row['rates'][name]['median']:,.0f} |" if more else ""
         lines.append(f"| {name} | {spread} |{rate}")
-    rounds = "One round, because it takes long." if row["rounds"] == 1 else f"{row['rounds']} rounds."
+    rounds = "One round, because it takes long" if row["rounds"] == 1 else f"{row['rounds']} rounds"
+    source = f"{rounds}, on {row['date']} at commit {row['commit']}."
     judged = [f"{goal['name']} {figure(goal['median'])}, {judgement(goal)}" for goal in row["goals"]]
-    lines += ["", " ".join([rounds, *map(sentence, judged + row["notes"])]), ""]
+    lines += ["", " ".join([source, *map(sentence, judged + row["notes"])]), ""]
     lines += [f"![{row['title']}]({charts}/row-{row['number']}.png)", "", "```"]
     return "\n".join([*lines, *row["commands"], "```", ""])
 

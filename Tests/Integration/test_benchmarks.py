@@ -1,5 +1,6 @@
 """The parts of the benchmarks that read and judge; what they run is run by `scripts/counts` and `scripts/bench`."""
 
+import json
 import os
 import subprocess
 import sys
@@ -14,6 +15,7 @@ import baseline  # noqa: E402
 import callgrind  # noqa: E402
 import document  # noqa: E402
 import processes  # noqa: E402
+import results_file  # noqa: E402
 import spread  # noqa: E402
 import systemcalls  # noqa: E402
 
@@ -135,7 +137,7 @@ def row(*goals: dict) -> dict:
     bars = {"Carillon": {"minimum": 1, "median": 2, "maximum": 3}}
     return {
         "number": 1, "title": "A title", "method": "How.", "unit": "µs", "rounds": 5, "goals": list(goals),
-        "bars": bars, "rates": {}, "notes": ["a note"], "commands": ["a command"],
+        "bars": bars, "rates": {}, "notes": ["a note"], "commands": ["a command"], "date": "2026-01-02", "commit": "abc",
     }  # fmt: skip
 
 
@@ -147,9 +149,22 @@ def test_what_is_missed_is_said_in_words():
 
 def test_the_document_has_each_row_with_its_verdict(tmp_path):
     file = tmp_path / "benchmarks.md"
-    results = {"date": "2026-01-02", "commit": "abc", "machine": {"cores": "2"}, "rows": [row(goal("bad", 1.5, False))]}
+    results = {"machine": {"cores": "2"}, "rows": [row(goal("bad", 1.5, False))]}
     document.write(results, file, "charts")
     text = file.read_text()
-    assert "Measured on 2026-01-02 at commit abc." in text and "| cores | 2 |" in text
-    assert "5 rounds. Bad 1.5, goal <= 1: **missed**. A note." in text
+    assert "| cores | 2 |" in text
+    assert "5 rounds, on 2026-01-02 at commit abc. Bad 1.5, goal <= 1: **missed**. A note." in text
     assert "![A title](charts/row-1.png)" in text and "```\na command\n```" in text
+
+
+def test_a_row_measured_again_takes_the_place_of_the_old_one(tmp_path):
+    file, here, there = tmp_path / "full.json", {"cores": "2"}, {"cores": "16"}
+
+    def keep(machine, **found):
+        rows = [{"number": int(name[1:]), "found": value} for name, value in found.items()]
+        results_file.keep(file, {"machine": machine, "rows": rows})
+        return [(row["number"], row["found"]) for row in json.loads(file.read_text())["rows"]]
+
+    assert keep(here, _1="old", _10="old") == [(1, "old"), (10, "old")]
+    assert keep(here, _10="new", _2="new") == [(1, "old"), (2, "new"), (10, "new")]
+    assert keep(there, _2="elsewhere") == [(2, "elsewhere")]
