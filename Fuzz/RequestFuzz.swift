@@ -23,7 +23,8 @@ public func fuzzRequest(_ start: UnsafePointer<UInt8>?, _ count: Int) -> Int32 {
     let target = outcome { () throws(Rejection) in try PushRequest.target(head, input.span) }
     if let target = target.value { check(target, values, input) }
     if let id = outcome({ () throws(Rejection) in try PushRequest.messageID(head, input.span) }).value, let id {
-        precondition(id.bytes == values[.apnsID] && id.bytes.count { $0 == UInt8(ascii: "-") } == 4, "not a UUID")
+        let text = Array(id.description.utf8)
+        precondition(text == values[.apnsID] && text.count { $0 == UInt8(ascii: "-") } == 4, "not a UUID")
     }
     if let topic = outcome({ () throws(Rejection) in try PushRequest.topic(head, input.span) }).value {
         precondition((1...255).contains(topic.count) && input[topic].allSatisfy { $0 > 32 && $0 < 127 }, "not a topic")
