@@ -1,6 +1,7 @@
 import Admin
 import JSON
 import PushCore
+import Reactor
 
 /// `/v1/registrations`.
 struct RegistrationRoutes {
@@ -47,9 +48,12 @@ struct RegistrationRoutes {
         let undo: @Sendable (Loop, RegistrationView?) -> Void = { loop, made in
             guard made != nil, let registration = loop.home.registrations[token] else { return }
             loop.home.takeBack(registration, at: now)
+            let mailboxes = loop.shared.mailboxes
+            mailboxes[Int(token.bucket) % mailboxes.count].post(.perform { $0.home.elsewhere[token] = nil })
         }
         let made: RegistrationView? = try control.change(bucket: home, undo: undo) { loop in
-            guard loop.home.registrations[token] == nil else { return nil }
+            // Also `elsewhere`: since this loop said that the token was free, another may have taken it.
+            guard loop.home.registrations[token] == nil, loop.home.elsewhere[token] == nil else { return nil }
             let record = Registration(
                 number: loop.home.numbers.nextRegistration(),
                 token: token,

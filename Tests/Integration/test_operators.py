@@ -46,18 +46,29 @@ def test_what_the_store_refused_was_not_made(fresh):
 def test_one_token_is_registered_once_whatever_the_loop(fresh):
     instance = fresh({"threads": "2"})
     devices = [instance.admin.add_device(f"d{number}")["id"] for number in range(6)]
-    statuses = []
+    for token in (f"{number:02x}" * 32 for number in range(40)):
+        statuses = []
 
-    def register(device):
-        body = {"topic": APP, "device": device, "token": "cd" * 32, "state": "active"}
-        statuses.append(instance.admin.request("POST", "/v1/registrations", body)[0])
+        def register(device):
+            body = {"topic": APP, "device": device, "token": token, "state": "active"}
+            statuses.append(instance.admin.request("POST", "/v1/registrations", body)[0])
 
-    threads = [threading.Thread(target=register, args=(device,)) for device in devices]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert sorted(statuses) == [201, 409, 409, 409, 409, 409]
+        threads = [threading.Thread(target=register, args=(device,)) for device in devices]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert sorted(statuses) == [201, 409, 409, 409, 409, 409]
+
+
+def test_a_token_that_the_store_refused_is_free_whatever_the_loop(fresh):
+    instance = fresh({"threads": "2"})
+    devices = [instance.admin.add_device(f"d{number}")["id"] for number in range(6)]
+    for number, device in enumerate(devices):
+        body = {"topic": APP, "device": device, "token": f"{number:02x}" * 32, "state": "active"}
+        instance.admin.fail_store(1)
+        assert instance.admin.request("POST", "/v1/registrations", body)[0] == 503
+        assert instance.admin.request("POST", "/v1/registrations", body)[0] == 201
 
 
 def test_a_page_goes_on_when_its_last_item_is_gone(fresh):
