@@ -7,9 +7,11 @@ import Wire
 // Devices, their sessions and registrations.
 extension Home {
     /// Why a device that has proved its key gets no session.
-    enum Refusal: Error {
+    enum Refusal: Error, Equatable {
         case notEnrolled
         case replayed
+        /// Its sessions end by faults; for how long it is refused.
+        case quarantined(Interval)
     }
 
     // MARK: Start
@@ -93,6 +95,7 @@ extension Home {
         nonce: ConnectNonce
     ) throws(Refusal) -> DeviceState {
         guard let device = devices[id], let record = device.record, record.removedAt == nil else { throw .notEnrolled }
+        if let left = quarantine.timeLeft(id, at: link.connectedAt) { throw .quarantined(left) }
         guard device.nonces.admit(nonce, at: link.connectedAt) else { throw .replayed }
         if let older = device.session { effects.append(.endSession(older, reason: "taken over")) }
         device.session = link

@@ -30,6 +30,10 @@ final class Home {
     var ended = EndedRegistrations()
     /// What queues asked for and was not carried out yet.
     var queueEffects: [QueueEffect] = []
+    /// Devices that broke the protocol again and again.
+    var quarantine = Quarantine()
+    /// Faults that a test wants of a device's next commands.
+    var plannedFaults: [DeviceID: Int] = [:]
     /// Objects of pushes that have just ended, and of those to come.
     var spares = SparePushes()
     /// Pushes whose `append` is among `changes`.

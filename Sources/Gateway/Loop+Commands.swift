@@ -28,7 +28,7 @@ extension Loop {
         case .unregister(_, let hash): unregister(hash, connection, device)
         case .connect:
             // One device per connection; a second Connect of a Mac's other user is not known here.
-            end(connection)
+            fault(connection, "a second Connect")
         case .unknown: break
         }
         rearm(connection)
@@ -48,7 +48,7 @@ extension Loop {
         for hash in filter.opportunistic { modes[hash] = .opportunistic }
         for hash in filter.nonWaking { modes[hash] = .enabled }
         for hash in filter.enabled { modes[hash] = .enabled }
-        guard modes.count <= Limits.filterTopics else { return end(connection) }
+        guard modes.count <= Limits.filterTopics else { return fault(connection, "too many topics in a Filter") }
         connection.updateRoom()
         let isEmpty = home.filter(device, modes, at: now)
         // Said before the notifications the Filter releases are framed, and before any later TokenAck.

@@ -63,19 +63,45 @@ extension Loop {
                 switch connection.phase {
                 case .opening:
                     guard open(connection, message) else { return }
-                case .session(let device, let link): obey(message, connection, device, link)
+                case .session(let device, let link):
+                    if !home.plannedFaults.isEmpty, isFaultPlanned(for: device) { return fault(connection, "planned") }
+                    obey(message, connection, device, link)
                 case .leaving: return
                 }
             }
         } catch {
-            shared.log.debug(
-                "device broke the protocol",
-                LogField("peer", connection.peer),
-                LogField("error", "\(error)")
-            )
-            if case .opening = connection.phase { shared.metrics.handshake(.malformed) }
-            end(connection)
+            fault(connection, "\(error)")
         }
+    }
+
+    /// Ends a connection that broke the protocol, and no other; a device that does so again and again is kept out.
+    func fault(_ connection: DeviceConnection, _ error: String) {
+        shared.log.debug(
+            "device broke the protocol",
+            LogField("peer", connection.peer),
+            LogField("error", error)
+        )
+        switch connection.phase {
+        case .opening: shared.metrics.handshake(.malformed)
+        case .session(let device, _):
+            shared.metrics.deviceFaults.add(1)
+            if let id = device.record?.id, home.quarantine.fault(id, at: now) {
+                shared.log.warning(
+                    "a device is kept out for a while",
+                    LogField("device", id),
+                    LogField("peer", connection.peer),
+                    LogField("error", error)
+                )
+            }
+        case .leaving: break
+        }
+        end(connection)
+    }
+
+    private func isFaultPlanned(for device: DeviceState) -> Bool {
+        guard let id = device.record?.id, let left = home.plannedFaults[id] else { return false }
+        home.plannedFaults[id] = left > 1 ? left - 1 : nil
+        return true
     }
 
     // MARK: Connect
@@ -167,27 +193,33 @@ extension Loop {
             switch error {
             case .notEnrolled: refuse(connection, .notEnrolled)
             case .replayed: refuse(connection, .replayedNonce)
+            case .quarantined(let left): refuse(connection, .quarantined, retry: left)
             }
         }
     }
 
     /// Status 2 with every item that clients insist on, then FIN.
-    private func refuse(_ connection: DeviceConnection, _ cause: Metrics.Handshake) {
+    private func refuse(_ connection: DeviceConnection, _ cause: Metrics.Handshake, retry: Interval? = nil) {
         shared.metrics.handshake(cause)
         shared.log.info("device refused", LogField("cause", cause.rawValue), LogField("peer", connection.peer))
         let none = [UInt8](repeating: 0, count: DeviceToken.usualCount)
         let reason = connection.isExtended ? cause.rawValue : nil
-        say(connectAck(status: 2, token: none, reason: reason), connection)
+        say(connectAck(status: 2, token: none, reason: reason, retry: connection.isExtended ? retry : nil), connection)
         end(connection)
     }
 
-    private func connectAck(status: UInt8, token: [UInt8], reason: String?) -> ServerMessage {
+    private func connectAck(
+        status: UInt8,
+        token: [UInt8],
+        reason: String?,
+        retry: Interval? = nil
+    ) -> ServerMessage {
         .connectAck(
             ConnectAck(
                 status: status,
                 token: token,
                 reason: reason,
-                retrySeconds: nil,
+                retrySeconds: retry.map { UInt32(clamping: $0.milliseconds / 1000 + 1) },
                 serverTimeMilliseconds: UInt64(max(now.milliseconds, 0))
             )
         )

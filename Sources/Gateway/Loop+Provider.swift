@@ -92,6 +92,9 @@ extension Loop {
 
         let apnsID = messageID ?? random.messageID()
         let uniqueID = random.uniqueID()
+        if let expiration = parsed.expiration, expiration >= ProviderLint.milliseconds {
+            note(.expirationInMilliseconds, connection)
+        }
         let waiting = ProviderConnection.Waiting(
             request: request,
             apnsID: apnsID,
@@ -134,6 +137,7 @@ extension Loop {
         guard let start = bearerTokenStart(header) else { throw .missingProviderToken }
         guard header.count <= Limits.authorization else { throw .invalidProviderToken }
         let token = header.extracting(start..<header.count)
+        defer { if let lint = verifier.takeLint() { note(lint, connection) } }
         let verified = try verifier.verify(token, catalog, shared.metrics, at: now)
         let isOtherTeam = connection.team.map { $0 != verified.claims.team } ?? false
         if isOtherTeam, !shared.config.providerSeveralTeams { throw .invalidProviderToken }

@@ -39,6 +39,7 @@ final class Loop {
     var catalog: Catalog
     var contexts: TLSContexts
     var verifier: ProviderTokenVerifier
+    var lints = ToldLints()
     var proof: DeviceProof
     let judge = PayloadJudge()
     let answer = HTTP2Answer()

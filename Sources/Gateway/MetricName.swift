@@ -4,6 +4,8 @@ package enum MetricName: String, CaseIterable, Sendable {
     case providerRequestSeconds = "carillon_provider_request_seconds"
     case providerConnections = "carillon_provider_connections"
     case providerTokenVerifications = "carillon_provider_token_verifications_total"
+    case providerTokenAge = "carillon_provider_token_age_seconds"
+    case providerLints = "carillon_provider_lints_total"
     case notificationsAccepted = "carillon_notifications_accepted_total"
     case notificationsDelivered = "carillon_notifications_delivered_total"
     case notificationsDiscarded = "carillon_notifications_discarded_total"
@@ -14,6 +16,7 @@ package enum MetricName: String, CaseIterable, Sendable {
     case deviceSessions = "carillon_device_sessions"
     case deviceHandshakes = "carillon_device_handshakes_total"
     case handshakesDelayed = "carillon_handshakes_delayed_total"
+    case deviceFaults = "carillon_device_faults_total"
     case deviceRedeliveries = "carillon_device_redeliveries_total"
     case registrations = "carillon_registrations"
     case connectionsRefused = "carillon_connections_refused_total"
@@ -40,11 +43,13 @@ package enum MetricName: String, CaseIterable, Sendable {
     /// What `# TYPE` says.
     package var kind: Kind {
         switch self {
-        case .providerRequests, .providerTokenVerifications, .notificationsAccepted, .notificationsDelivered,
+        case .providerRequests, .providerTokenVerifications, .providerLints, .deviceFaults, .notificationsAccepted,
+            .notificationsDelivered,
             .notificationsDiscarded, .deviceHandshakes, .handshakesDelayed, .deviceRedeliveries, .storeFailures,
             .processSeconds, .connectionsRefused:
             .counter
-        case .providerRequestSeconds, .deliverySeconds, .storeCommitSeconds, .storeBatchSize: .histogram
+        case .providerRequestSeconds, .providerTokenAge, .deliverySeconds, .storeCommitSeconds, .storeBatchSize:
+            .histogram
         case .providerConnections, .notificationsStored, .notificationsStoredOldest, .queueLimit, .deviceSessions,
             .registrations, .storeQueueDepth, .loopLag, .certificateExpires, .buildInfo, .processResident,
             .processDescriptors, .processMaximumDescriptors, .processStart:
@@ -59,6 +64,8 @@ package enum MetricName: String, CaseIterable, Sendable {
         case .providerRequestSeconds: "From a request's last byte to its answer."
         case .providerConnections: "Open provider connections."
         case .providerTokenVerifications: "Provider tokens checked, by result; cached ones are not checked again."
+        case .providerTokenAge: "Age of a provider token when first seen; below 0 its clock is ahead."
+        case .providerLints: "What is odd about providers' requests, by lint."
         case .notificationsAccepted: "Pushes answered 200, by push type (none when the provider did not say)."
         case .notificationsDelivered: "Pushes a device acknowledged, live or from storage."
         case .notificationsDiscarded: "Pushes that will not be delivered, by cause."
@@ -69,6 +76,7 @@ package enum MetricName: String, CaseIterable, Sendable {
         case .deviceSessions: "Devices connected and authenticated."
         case .deviceHandshakes: "Device connections by how far they came."
         case .handshakesDelayed: "Turns of an event loop that left handshakes for the next, so that pushes go first."
+        case .deviceFaults: "Sessions ended because the device broke the protocol."
         case .deviceRedeliveries: "Pushes sent again on a session because no acknowledgement came."
         case .registrations: "Active registrations."
         case .connectionsRefused: "Connections closed at once because a limit was reached."

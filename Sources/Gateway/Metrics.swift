@@ -16,6 +16,7 @@ package final class Metrics: Sendable {
         case badSignature = "bad_signature"
         case staleNonce = "stale_nonce"
         case replayedNonce = "replayed_nonce"
+        case quarantined
     }
 
     /// What became of a provider token that was not in a cache.
@@ -29,6 +30,7 @@ package final class Metrics: Sendable {
 
     private let requests = AtomicCells(count: Rejection.allCases.count + 1)
     private let verifications = AtomicCells(count: Verification.allCases.count)
+    private let lints = AtomicCells(count: ProviderLint.allCases.count)
     private let accepted = AtomicCells(count: PushType.allCases.count + 1)
     private let discarded = AtomicCells(count: DiscardCause.allCases.count)
     private let handshakes = AtomicCells(count: Handshake.allCases.count)
@@ -52,6 +54,13 @@ package final class Metrics: Sendable {
     package let delayedHandshakes = AtomicCell()
     /// The longest turn of any loop since the last sweep.
     package let longestTurnNanoseconds = AtomicCell()
+    /// Sessions that ended because the device broke the protocol.
+    package let deviceFaults = AtomicCell()
+    /// Age of provider tokens when they are first seen, in seconds; below zero their clock is ahead of ours.
+    package let providerTokenAge = Histogram(
+        bounds: [-3600, -300, -60, -30, -5, 0, 5, 30, 60, 300, 1200, 3000, 3600],
+        divisor: 1
+    )
     /// From a request to its answer.
     package let requestSeconds = Histogram.latency()
     /// From acceptance to acknowledgement, of live pushes.
@@ -66,6 +75,8 @@ package final class Metrics: Sendable {
 
     /// Counts a provider token that was checked.
     package func verified(_ result: Verification) { verifications.add(1, at: Self.index(result)) }
+    /// Counts an oddity of a provider.
+    package func noticed(_ lint: ProviderLint) { lints.add(1, at: Self.index(lint)) }
     /// Counts a push that was answered 200.
     package func accepted(_ type: PushType?) { accepted.add(1, at: type.map { Self.index($0) + 1 } ?? 0) }
     /// Counts a push that will not be delivered.
@@ -87,6 +98,8 @@ package final class Metrics: Sendable {
 
     /// By result, for the label of that name.
     package var verificationCounts: [(String, Int)] { Self.pairs(Verification.self, verifications) }
+    /// By oddity.
+    package var lintCounts: [(String, Int)] { Self.pairs(ProviderLint.self, lints) }
     /// By cause.
     package var discardCounts: [(String, Int)] { Self.pairs(DiscardCause.self, discarded) }
     /// By result.

@@ -21,6 +21,8 @@ struct MetricsPage {
         }
         histogram(.providerRequestSeconds, metrics.requestSeconds)
         family(.providerTokenVerifications, "result", metrics.verificationCounts)
+        histogram(.providerTokenAge, metrics.providerTokenAge)
+        family(.providerLints, "lint", metrics.lintCounts)
         family(.notificationsAccepted, "push_type", metrics.acceptedCounts)
         let delivered = [("live", metrics.deliveredLive.value), ("storage", metrics.deliveredFromStorage.value)]
         family(.notificationsDelivered, "from", delivered)
@@ -28,6 +30,7 @@ struct MetricsPage {
         histogram(.deliverySeconds, metrics.deliverySeconds)
         family(.deviceHandshakes, "result", metrics.handshakeCounts)
         single(.handshakesDelayed, metrics.delayedHandshakes.value)
+        single(.deviceFaults, metrics.deviceFaults.value)
         single(.deviceRedeliveries, metrics.redeliveries.value)
         single(.connectionsRefused, metrics.refusedConnections.value)
     }

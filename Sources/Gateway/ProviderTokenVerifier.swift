@@ -22,12 +22,20 @@ final class VerifiedToken: Sendable {
 /// Checks provider tokens for one loop, each distinct one once: a signature costs a hundred look-ups.
 struct ProviderTokenVerifier {
     private var known: [[UInt8]: VerifiedToken] = [:]
+    /// What was odd about the last token that was checked.
+    private var lint: ProviderLint?
     private let environment: Environment
     private let environmentReason: Rejection
 
     init(environment: Environment, reason: EnvironmentKeyReason) {
         self.environment = environment
         environmentReason = reason == .wire ? .badEnvironmentKeyInToken : .badEnvironmentKeyIDInToken
+    }
+
+    /// What was odd about the token just checked; told once.
+    mutating func takeLint() -> ProviderLint? {
+        defer { lint = nil }
+        return lint
     }
 
     /// The token behind `bearer `, verified: signature, key, team, environment, age. Throws what the provider reads.
@@ -43,7 +51,7 @@ struct ProviderTokenVerifier {
             return verified
         }
         do throws(Rejection) {
-            let verified = try check(bytes, catalog, at: now)
+            let verified = try check(bytes, catalog, metrics, at: now)
             if known.count >= Limits.rememberedProviderTokens { known.removeAll() }
             known[bytes] = verified
             metrics.verified(.accepted)
@@ -58,7 +66,12 @@ struct ProviderTokenVerifier {
         }
     }
 
-    private func check(_ bytes: [UInt8], _ catalog: Catalog, at now: Moment) throws(Rejection) -> VerifiedToken {
+    private mutating func check(
+        _ bytes: [UInt8],
+        _ catalog: Catalog,
+        _ metrics: Metrics,
+        at now: Moment
+    ) throws(Rejection) -> VerifiedToken {
         let dots = bytes.indices.filter { bytes[$0] == UInt8(ascii: ".") }
         guard dots.count == 2 else { throw .invalidProviderToken }
         let span = bytes.span
@@ -69,11 +82,15 @@ struct ProviderTokenVerifier {
         }
         // An absent algorithm is read as ES256, the only one there is (docs/provider-api.md).
         if let algorithm = header["alg"], algorithm.string != "ES256" { throw .invalidProviderToken }
+        if header["kid"] == nil, claims["kid"] != nil { lint = .keyIDInClaims }
         guard let keyID = header["kid"]?.string, let team = claims["iss"]?.string,
-            let issuedAt = issueTime(claims["iat"]), let key = catalog.keys[keyID], key.record.revokedAt == nil,
+            let key = catalog.keys[keyID], key.record.revokedAt == nil,
             key.publicKey.verifyES256(span.extracting(0..<dots[1]), signature: signature.span),
             key.record.team == team
         else { throw .invalidProviderToken }
+        lint = lintOfIssueTime(claims["iat"])
+        guard let issuedAt = issueTime(claims["iat"]) else { throw .invalidProviderToken }
+        metrics.providerTokenAge.observe(Int((now - issuedAt).fractionalSeconds.rounded(.down)))
 
         let scope = key.record.environment
         guard scope == .all || scope.rawValue == environment.rawValue else { throw environmentReason }
@@ -93,10 +110,20 @@ struct ProviderTokenVerifier {
     }
 }
 
+/// What a provider's makers should know of how they write `iat`.
+private func lintOfIssueTime(_ value: JSONValue?) -> ProviderLint? {
+    guard let value, let time = issueTime(value) else { return .issueTimeMissing }
+    // `issueTime` ends long before any count of milliseconds does.
+    if time.seconds >= latestIssueTime { return .issueTimeInMilliseconds }
+    return value.string == nil ? nil : .issueTimeIsText
+}
+
+/// Nine digits more than any date of this millennium: beyond it the nanoseconds of a moment overflow.
+private let latestIssueTime: Int64 = 9_000_000_000
+
 /// `iat` in seconds: an integer, digits in a string, or a fraction, which is cut off (docs/provider-api.md).
 private func issueTime(_ value: JSONValue?) -> Moment? {
-    // Nine digits more than any date of this millennium: beyond it the nanoseconds of a moment overflow.
-    let latest: Int64 = 9_000_000_000
+    let latest = latestIssueTime
     switch value {
     case .integer(let seconds): return Moment(seconds: min(max(seconds, -latest), latest))
     case .unsigned: return Moment(seconds: latest)

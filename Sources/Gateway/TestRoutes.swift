@@ -39,7 +39,13 @@ struct TestRoutes {
                 throw .badRequest("\(reason) goes with status \(rejection.status)")
             }
             control.shared.answers.plan(rejection, times: try body.optionalCount("times") ?? 1)
-        default: throw .notFound("the hooks are clock, store and answer")
+        case "device":
+            guard let id = DeviceID(hex: try body.text("id")) else {
+                throw .badRequest("id has 16 hexadecimal digits")
+            }
+            let faults = try body.optionalCount("faults") ?? 1
+            try control.ask(bucket: id.bucket) { $0.home.plannedFaults[id] = faults > 0 ? faults : nil }
+        default: throw .notFound("the hooks are clock, store, answer and device")
         }
         return AdminResponse(status: 201, body: Array("{}".utf8))
     }

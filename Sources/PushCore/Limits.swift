@@ -32,6 +32,17 @@ package enum Limits {
     package static let frameBeforeConnect = 16 * 1024
     /// Bytes of a device's frame after that: the longest Filter needs a third of it.
     package static let frame = 256 * 1024
+    /// How often a loop tells the same oddity of providers: with each request it would fill the log.
+    package static let lintPause = Interval.seconds(60)
+    /// Sessions of a device that end by a fault within `deviceFaultSpan` before it is refused for `quarantine`: a bad
+    /// network breaks no frames, so that the third is no accident, and two more may come of a restart.
+    package static let deviceFaults = 5
+    /// How long a fault counts.
+    package static let deviceFaultSpan = Interval.seconds(5 * 60)
+    /// How long a faulty device is refused: it tries again less often than an honest one, and is back the same hour.
+    package static let quarantine = Interval.seconds(5 * 60)
+    /// Faulty devices remembered per loop, at about 100 bytes each.
+    package static let faultyDevices = 10_000
     /// How far a device's clock may be off in its Connect.
     package static let nonceTolerance = Interval.seconds(5 * 60)
     /// Connects remembered per device inside twice the tolerance; past it the device is refused until one ages.
