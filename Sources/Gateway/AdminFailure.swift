@@ -5,6 +5,8 @@ enum AdminFailure: Error {
     case notFound(String)
     case exists(String)
     case forbidden(String)
+    /// The request is good; what it is about is not.
+    case unusable(String)
     case methodNotAllowed
     case unavailable
 
@@ -16,6 +18,7 @@ enum AdminFailure: Error {
         case .notFound: 404
         case .methodNotAllowed: 405
         case .exists: 409
+        case .unusable: 422
         case .unavailable: 503
         }
     }
@@ -28,13 +31,16 @@ enum AdminFailure: Error {
         case .notFound: "not_found"
         case .methodNotAllowed: "method_not_allowed"
         case .exists: "exists"
+        case .unusable: "unusable"
         case .unavailable: "unavailable"
         }
     }
 
     var message: String {
         switch self {
-        case .badRequest(let text), .notFound(let text), .exists(let text), .forbidden(let text): text
+        case .badRequest(let text), .notFound(let text), .exists(let text), .forbidden(let text),
+            .unusable(let text):
+            text
         case .unauthorized: "send the instance's admin token as Authorization: Bearer"
         case .methodNotAllowed: "this path does not take that method"
         case .unavailable: "the gateway or its store did not answer in time; try again"

@@ -54,6 +54,11 @@ struct AdminRoutes: Sendable {
         case ("registrations", _, _): return try RegistrationRoutes(control).respond(request, id)
         case ("notifications", "GET", nil): return try NotificationRoutes(control).respond(request)
         case ("queues", "GET", let token?): return try QueueRoutes(control).respond(request, token)
+        case ("certificates", "GET", nil): return try CertificateRoutes(control).respond(request)
+        case ("reload", "POST", nil):
+            try control.reload()
+            return AdminResponse(status: 201, body: Array(#"{"reloaded":true}"#.utf8))
+        case ("backups", _, _): return try BackupRoutes(control).respond(request, id)
         case ("drain", "POST", nil):
             try control.beginDrain()
             return AdminResponse(status: 201, body: Array(#"{"draining":true}"#.utf8))
@@ -63,7 +68,8 @@ struct AdminRoutes: Sendable {
         case ("test", "POST", let hook?) where control.hasTestHooks:
             return try TestRoutes(control).respond(request, hook)
         case ("test", _, _): throw .notFound("test hooks are off; start with carillon serve --test-hooks")
-        case ("status", _, nil), ("notifications", _, nil), ("queues", _, _?), ("drain", _, nil):
+        case ("status", _, nil), ("notifications", _, nil), ("queues", _, _?), ("drain", _, nil), ("reload", _, nil),
+            ("certificates", _, nil):
             throw .methodNotAllowed
         default: throw .notFound("no such path")
         }

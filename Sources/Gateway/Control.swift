@@ -6,31 +6,32 @@ import TLS
 /// What the admin API does to a running gateway. Its threads may wait; loops never wait for them.
 final class Control: Sendable {
     let shared: LoopShared
-    let authority: CertificateAuthority
     let startedAt: Moment
     let hasTestHooks: Bool
     let isStarting = AtomicCell()
     let isDraining = AtomicCell()
     /// Grows when a drain begins or is called off: one that finds another number than its own stops.
     private let drainNumber = Locked(0)
+    /// nil when the store is memory.
+    let backups: Backups?
     private let catalog: Locked<Catalog>
-    private let serverNotAfter: Locked<Moment>
+    private let reloads: Mailbox<ReloadRequest>
     /// One change of apps, keys or devices at a time, so that two admins do not overwrite each other.
     private let change = Locked(())
 
     init(
         shared: LoopShared,
         catalog: Catalog,
-        authority: CertificateAuthority,
-        serverNotAfter: Moment,
+        reloads: Mailbox<ReloadRequest>,
+        backups: Backups?,
         hasTestHooks: Bool
     ) {
         self.shared = shared
-        self.authority = authority
         self.hasTestHooks = hasTestHooks
         startedAt = shared.clock.now()
         self.catalog = Locked(catalog)
-        self.serverNotAfter = Locked(serverNotAfter)
+        self.reloads = reloads
+        self.backups = backups
         isStarting.set(1)
     }
 
@@ -43,7 +44,7 @@ final class Control: Sendable {
     }
 
     var currentCatalog: Catalog { catalog.withLock { $0 } }
-    var serverCertificateNotAfter: Moment { serverNotAfter.withLock { $0 } }
+    var certificates: Certificates { shared.certificates }
     var now: Moment { shared.clock.now() }
 
     private static let patienceMilliseconds = Int(Limits.adminPatience.milliseconds)
@@ -137,9 +138,29 @@ final class Control: Sendable {
         try outcome.get()
     }
 
-    func replace(_ contexts: TLSContexts, serverNotAfter end: Moment) {
-        serverNotAfter.withLock { $0 = end }
-        for mailbox in shared.mailboxes { mailbox.post(.perform { $0.contexts = contexts }) }
+    /// Uses new certificates for new connections.
+    func replace(_ identity: GatewayIdentity) {
+        let old = certificates.current
+        certificates.replace(identity.certificates)
+        let (contexts, authorities) = (identity.contexts, identity.certificates.authorities)
+        let isSame = old.authorities.map(\.der) == authorities.map(\.der)
+        for mailbox in shared.mailboxes {
+            mailbox.post(
+                .perform { loop in
+                    loop.contexts = contexts
+                    // What was accepted is remembered, and whom to accept has changed.
+                    if !isSame { loop.proof = DeviceProof(authorities: authorities, config: loop.shared.config) }
+                }
+            )
+        }
+    }
+
+    /// Has the settings and files read again; returns when new connections use them.
+    func reload() throws(AdminFailure) {
+        let request = ReloadRequest()
+        reloads.post(request)
+        guard let mistake = request.wait(milliseconds: Self.patienceMilliseconds) else { throw .unavailable }
+        if let mistake { throw .unusable(mistake) }
     }
 
     /// Why the gateway should not get traffic; empty when it should.

@@ -26,11 +26,11 @@ struct DeviceProof {
 
     private var known: [Fingerprint: Accepted] = [:]
     private let signatures = DeviceSignatures()
-    private let authority: Certificate
+    private let authorities: [Certificate]
     private let config: Config
 
-    init(authority: Certificate, config: Config) {
-        self.authority = authority
+    init(authorities: [Certificate], config: Config) {
+        self.authorities = authorities
         self.config = config
     }
 
@@ -54,7 +54,7 @@ struct DeviceProof {
         if let accepted = known[fingerprint] { return accepted }
         let verdict = verifyDeviceCertificate(
             der: certificate.span,
-            authority: authority,
+            authorities: authorities,
             minimumRSABits: config.deviceMinimumRSABits
         )
         guard verdict.result == .accepted, let key = verdict.key else { throw Failure(cause: cause(of: verdict)) }

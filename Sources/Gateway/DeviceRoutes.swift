@@ -54,6 +54,7 @@ struct DeviceRoutes {
             keyType: key.kind == .p256 ? .ec : .rsa,
             baseToken: makeToken(bucket: id.bucket),
             certificateNotAfter: Moment(seconds: issued.certificate.notAfter),
+            signer: issued.signer,
             createdAt: now,
             removedAt: nil
         )
@@ -63,7 +64,7 @@ struct DeviceRoutes {
         let body = json { writer in
             write(found, &writer)
             writer.field("certificate", String(decoding: issued.pem, as: UTF8.self))
-            writer.field("ca", String(decoding: control.authority.certificate.pem, as: UTF8.self))
+            writer.field("ca", String(decoding: issued.authoritiesPEM, as: UTF8.self))
             if let pem = issued.privatePEM { writer.field("privateKey", pem) }
         }
         return AdminResponse(status: 201, body: body)
@@ -72,31 +73,67 @@ struct DeviceRoutes {
     private struct Issued {
         let pem: [UInt8]
         let certificate: Certificate
+        let signer: UInt64
+        /// Whom the device is to trust: also the authority that is on its way out, if there is one.
+        let authoritiesPEM: [UInt8]
         let privatePEM: String?
     }
 
     private func issue(_ name: String, _ body: JSONValue) throws(AdminFailure) -> Issued {
-        let authority = control.authority
+        let (publicKey, privatePEM) = try key(body)
+        let inForce = control.certificates.current
         do throws(TLSError) {
-            if let csr = body["csr"]?.string {
-                let pem = try authority.sign(csrPEM: Array(csr.utf8), name: name, days: Limits.deviceCertificateDays)
-                return Issued(pem: pem, certificate: try Certificate(pem: pem), privatePEM: nil)
-            }
-            let key: PrivateKey
-            switch body["keyType"]?.string ?? "ec" {
-            case "ec": key = try PrivateKey.p256()
-            case "rsa": key = try PrivateKey.rsa(bits: 2048)
-            case let other: throw TLSError.credentials("keyType is ec or rsa, not '\(other)'")
-            }
-            let pem = try authority.issueDevice(
-                publicKey: key.publicKey,
+            let pem = try inForce.authority.issueDevice(
+                publicKey: publicKey,
                 name: name,
-                days: Limits.deviceCertificateDays
+                days: CertificateLife.device.days
             )
-            let privatePEM = String(decoding: key.pem, as: UTF8.self)
-            return Issued(pem: pem, certificate: try Certificate(pem: pem), privatePEM: privatePEM)
+            return Issued(
+                pem: pem,
+                certificate: try Certificate(pem: pem),
+                signer: authorityNumber(inForce.authority.certificate),
+                authoritiesPEM: inForce.authorities.flatMap(\.pem),
+                privatePEM: privatePEM
+            )
         } catch {
             throw .badRequest("no certificate was made: \(error)")
+        }
+    }
+
+    /// The device's key: that of its request, or a new one.
+    private func key(_ body: JSONValue) throws(AdminFailure) -> (PublicKey, privatePEM: String?) {
+        do throws(TLSError) {
+            if let csr = body["csr"]?.string {
+                let request = try CertificateRequest(pem: Array(csr.utf8))
+                try checkFit(request.publicKey.kind)
+                try request.verify()
+                return (request.publicKey, nil)
+            }
+            let made: PrivateKey
+            switch body["keyType"]?.string ?? "ec" {
+            case "ec": made = try PrivateKey.p256()
+            case "rsa": made = try PrivateKey.rsa(bits: max(2048, control.shared.config.deviceMinimumRSABits))
+            case let other: throw TLSError.credentials("keyType is ec or rsa, not '\(other)'")
+            }
+            try checkFit(made.publicKey.kind)
+            return (made.publicKey, String(decoding: made.pem, as: UTF8.self))
+        } catch {
+            throw .badRequest("no certificate was made: \(error)")
+        }
+    }
+
+    /// A key that would be refused with each Connect is refused here, where somebody reads why.
+    private func checkFit(_ kind: PublicKey.Kind) throws(TLSError) {
+        let config = control.shared.config
+        if case .rsa(let bits) = kind {
+            guard config.deviceRSA else { throw .credentials("RSA keys are refused: device.rsa is off") }
+            let minimum = config.deviceMinimumRSABits
+            guard bits >= minimum else {
+                throw .credentials("an RSA key of \(bits) bits is too short: device.minimumRSABits is \(minimum)")
+            }
+        }
+        guard kind.isFitForDevice(minimumRSABits: config.deviceMinimumRSABits) else {
+            throw .credentials("a device's key is P-256, or RSA with at most 4096 bits")
         }
     }
 

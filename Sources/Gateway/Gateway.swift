@@ -1,6 +1,6 @@
 import Admin
 import PushCore
-import Reactor
+package import Reactor
 import Storage
 import TLS
 
@@ -78,7 +78,8 @@ package final class Gateway {
     private let control: Control
     private let workers: [Worker]
     private let admin: AdminServer
-    private let authority: Certificate
+    /// Reloads that the admin API asks for: watch it, do each as for SIGHUP, and answer it.
+    package let reloads: Mailbox<ReloadRequest>
 
     /// Opens the store, listens on every port, and returns when everything is ready. `path` of the store is resolved.
     package init(config: Config, files: InstanceFiles, testHooks: Bool, log: Log, clock: GatewayClock)
@@ -90,7 +91,6 @@ package final class Gateway {
         Machine.raiseOpenFileLimit()
         let count = config.threads > 0 ? config.threads : Machine.cores
         let identity = try GatewayIdentity(files, config, loops: count, at: clock.now())
-        authority = identity.authority.certificate
         // What fails most often comes first, before there are threads to end.
         let sockets = try GatewaySockets(config, loops: count)
         let (store, snapshot) = try openStore(files, at: clock.now())
@@ -101,6 +101,7 @@ package final class Gateway {
         do throws(SystemError) {
             storeThread = try StoreThread(store: store, hooks: storeHooks(log))
             mailboxes = try makeMailboxes(count)
+            reloads = try Mailbox()
         } catch {
             throw StartError("cannot start threads: \(error)")
         }
@@ -112,7 +113,7 @@ package final class Gateway {
             store: storeThread,
             deliveries: deliveries,
             mailboxes: mailboxes,
-            authority: identity.authority.certificate,
+            certificates: Certificates(identity.certificates),
             answers: AnswerHook(),
             rates: Rates(metrics),
             addresses: AddressCounts(limit: config.limitsConnectionsPerAddress)
@@ -121,8 +122,8 @@ package final class Gateway {
         let control = Control(
             shared: shared,
             catalog: catalog,
-            authority: identity.authority,
-            serverNotAfter: identity.serverNotAfter,
+            reloads: reloads,
+            backups: files.storePath.map(Backups.init),
             hasTestHooks: testHooks
         )
         self.control = control
@@ -144,10 +145,7 @@ package final class Gateway {
         let shared = control.shared
         let loops = shared.mailboxes.count
         let identity = try GatewayIdentity(files, shared.config, loops: loops, at: shared.clock.now())
-        guard identity.authority.certificate.der == authority.der else {
-            throw StartError("the authority's certificate changed; restart to use another one")
-        }
-        control.replace(identity.contexts, serverNotAfter: identity.serverNotAfter)
+        control.replace(identity)
     }
 
     /// Drains, writes what waits, and ends every thread.
@@ -156,6 +154,7 @@ package final class Gateway {
         for mailbox in control.shared.mailboxes { mailbox.post(.stop) }
         for worker in workers { worker.join() }
         admin.stop()
+        control.backups?.stop()
         control.shared.store.stop()
         control.shared.deliveries?.stop()
     }

@@ -7,28 +7,29 @@ import TLS
 /// The certificates an instance runs with, parsed and judged.
 struct GatewayIdentity {
     let contexts: TLSContexts
-    let authority: CertificateAuthority
-    let serverNotAfter: Moment
+    let certificates: Certificates.InForce
 
     init(_ files: InstanceFiles, _ config: Config, loops: Int, at now: Moment) throws(StartError) {
         do throws(TLSError) {
-            let server = try Certificate(pem: files.certificatePEM)
-            serverNotAfter = Moment(seconds: server.notAfter)
             contexts = try TLSContexts(files, config, loops: loops)
-            authority = try CertificateAuthority(
-                certificatePEM: files.caCertificatePEM,
-                keyPEM: files.caKeyPEM
+            certificates = Certificates.InForce(
+                server: try Certificate(pem: files.certificatePEM),
+                authority: try CertificateAuthority(
+                    certificatePEM: files.caCertificatePEM,
+                    keyPEM: files.caKeyPEM
+                ),
+                authorities: try Certificate.all(pem: files.caCertificatePEM)
             )
         } catch {
             throw StartError("tls.certificate, tls.key or tls.ca cannot be used: \(error)")
         }
-        let ends: [(StaticString, Int64)] = [
-            ("tls.certificate", serverNotAfter.seconds), ("tls.ca", authority.certificate.notAfter),
+        let ends: [(StaticString, StaticString, Int64)] = [
+            ("tls.certificate", "renew", certificates.server.notAfter),
+            ("tls.ca", "roll-over", certificates.authority.certificate.notAfter),
         ]
-        for (name, end) in ends where end <= now.seconds {
-            throw StartError(
-                "\(name) expired at \(timestamp(Moment(seconds: end))); make a new one (see certs/README.md)"
-            )
+        for (name, command, end) in ends where end <= now.seconds {
+            let time = timestamp(Moment(seconds: end))
+            throw StartError("\(name) expired at \(time); make a new one: carillon certificate \(command)")
         }
     }
 }

@@ -68,6 +68,7 @@ extension Home {
             keyType: device.keyType,
             baseToken: old.baseToken,
             certificateNotAfter: device.certificateNotAfter,
+            signer: device.signer,
             createdAt: old.createdAt,
             removedAt: nil
         )

@@ -14,7 +14,7 @@ struct LoopShared: Sendable {
     let store: StoreThread
     let deliveries: DeliveryLog?
     let mailboxes: [Mailbox<LoopMessage>]
-    let authority: Certificate
+    let certificates: Certificates
     let answers: AnswerHook
     let rates: Rates
     let addresses: AddressCounts
@@ -89,7 +89,7 @@ final class Loop {
         contexts = start.contexts
         let config = shared.config
         verifier = ProviderTokenVerifier(environment: config.environment, reason: config.providerEnvironmentKeyReason)
-        proof = DeviceProof(authority: shared.authority, config: config)
+        proof = DeviceProof(authorities: shared.certificates.current.authorities, config: config)
         now = shared.clock.now()
         nextSweep = now + Limits.sweepInterval
         random = RandomIDs()
@@ -268,7 +268,10 @@ final class Loop {
             nextSweep = now + Limits.sweepInterval
             home.beginSweep(at: now)
             releaseBuffers()
-            if index == 0 { shared.metrics.longestTurnNanoseconds.set(0) }
+            if index == 0 {
+                shared.metrics.longestTurnNanoseconds.set(0)
+                shared.certificates.warn(at: now, shared.log)
+            }
         }
         home.sweepPart(at: now)
         if now >= nextSample {

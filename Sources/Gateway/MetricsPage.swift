@@ -45,11 +45,7 @@ struct MetricsPage {
         single(.registrations, metrics.registrations.value)
         single(.loopLag, Double(metrics.longestTurnNanoseconds.value) / 1e9)
         begin(.certificateExpires)
-        let ends = [
-            ("server", control.serverCertificateNotAfter),
-            ("authority", Moment(seconds: control.authority.certificate.notAfter)),
-        ]
-        for (name, end) in ends {
+        for (name, end) in control.certificates.current.ends {
             add(.certificateExpires, "name=\"\(name)\"", (end - control.now).fractionalSeconds)
         }
         begin(.buildInfo)

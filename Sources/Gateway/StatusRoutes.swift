@@ -28,7 +28,9 @@ struct StatusRoutes {
             writer.field("deliverySecondsP50", metrics.deliverySeconds.quantile(0.5))
             writer.field("deliverySecondsP99", metrics.deliverySeconds.quantile(0.99))
             writer.field("storeLagSeconds", control.shared.store.statistics.lagSeconds)
-            writer.field("certificateSecondsLeft", (control.serverCertificateNotAfter - now).fractionalSeconds)
+            let ends = control.certificates.current.ends
+            writer.field("certificateSecondsLeft", (ends[0].end - now).fractionalSeconds)
+            writer.field("authoritySecondsLeft", (ends[1].end - now).fractionalSeconds)
         }
         return AdminResponse(status: 200, body: body)
     }

@@ -1,7 +1,7 @@
-import PushCore
+package import PushCore
 
 /// RFC 3339 in UTC with milliseconds.
-func timestamp(_ moment: Moment) -> String {
+package func timestamp(_ moment: Moment) -> String {
     let (seconds, fraction) = floored(moment.milliseconds, by: 1000)
     let (date, time) = calendar(seconds)
     return "\(date)T\(time).\(padded(fraction, 3))Z"

@@ -108,8 +108,6 @@ package enum Limits {
     /// Accepted device certificates that a loop remembers, about 120 bytes each: to parse and verify one costs more
     /// than the signature. Past it all are forgotten at once.
     package static let rememberedCertificates = 100_000
-    /// Days a device's certificate is good: long enough for a device in a drawer, short enough that a lost one ends.
-    package static let deviceCertificateDays = 730
     /// Bytes of a device's name: a line of a list. The certificate's subject allows 64 characters of it.
     package static let deviceName = 100
     /// Topics a provider key may list: those of forty apps. A key for more is one for the whole team.

@@ -96,6 +96,8 @@ package struct Device: Equatable, Sendable {
     package let baseToken: DeviceToken
     /// When its certificate ends.
     package let certificateNotAfter: Moment
+    /// The number of the authority that signed its certificate; 0 if that was before it was written down.
+    package let signer: UInt64
     /// When it was made.
     package let createdAt: Moment
     /// Set when an operator removed it; kept so that its certificate stays refused.
@@ -107,12 +109,14 @@ package struct Device: Equatable, Sendable {
         keyType: KeyType,
         baseToken: DeviceToken,
         certificateNotAfter: Moment,
+        signer: UInt64 = 0,
         createdAt: Moment,
         removedAt: Moment?
     ) {
         self.id = id
         self.name = name
         self.keyType = keyType
+        self.signer = signer
         self.baseToken = baseToken
         self.certificateNotAfter = certificateNotAfter
         self.createdAt = createdAt

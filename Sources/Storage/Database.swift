@@ -3,7 +3,7 @@ import CSQLite
 /// One connection to a SQLite file. It belongs to one thread at a time and closes when its last statement goes.
 final class Database {
     let file: String
-    fileprivate let raw: OpaquePointer
+    let raw: OpaquePointer
 
     /// Opens `file`, which is made if it is not there. `:memory:` is a database without a file.
     init(file: String) throws(StoreError) {
@@ -34,6 +34,13 @@ final class Database {
         return try statement.step() ? statement.number(0) : 0
     }
 
+    /// The first column of the first row as text; empty when there is none.
+    func text(_ sql: String) throws(StoreError) -> String {
+        let statement = try Statement(self, sql)
+        defer { statement.reset() }
+        return try statement.step() ? statement.text(0) : ""
+    }
+
     /// Runs `body` in a transaction; what it throws undoes all of it.
     func transaction(_ body: () throws(StoreError) -> Void) throws(StoreError) {
         try execute("begin immediate")
@@ -60,6 +67,9 @@ final class Database {
     func check(_ code: Int32) throws(StoreError) {
         guard code == SQLITE_OK else { throw error(code) }
     }
+
+    /// Why the last call failed that returned nothing or was of a copy.
+    var lastError: StoreError { error(sqlite3_extended_errcode(raw)) }
 
     fileprivate func error(_ code: Int32) -> StoreError {
         StoreError(ResultCode(rawValue: code).kind, message(raw, code), file: file)

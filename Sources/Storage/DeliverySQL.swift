@@ -20,6 +20,7 @@ enum DeliverySQL {
             insert into counts values (0);
             """
         ],
+        isPrecious: false,
         // Without a sync per commit a crash of the machine costs the last second, which the log may lose.
         connection: "pragma synchronous = normal; pragma wal_autocheckpoint = 4000; pragma cache_size = -8192;"
     )

@@ -62,6 +62,7 @@ struct StoreReader {
                 keyType: keyType,
                 baseToken: token,
                 certificateNotAfter: Moment(nanoseconds: row.number(4)),
+                signer: row.unsigned(7),
                 createdAt: Moment(nanoseconds: row.number(5)),
                 removedAt: row.moment(6)
             )

@@ -7,6 +7,7 @@ package enum StoreSQL {
         // "Cari".
         applicationID: 0x4361_7269,
         migrations: migrations,
+        isPrecious: true,
         // FULL syncs before each commit returns, which is what makes a 200 true. The write-ahead log is copied into the
         // file every 4 MiB: every 16 saves 10 % of the bytes, but holds a commit up for 100 ms and more instead of 40.
         connection: "pragma synchronous = full; pragma wal_autocheckpoint = 1000; pragma cache_size = -65536;"
@@ -36,7 +37,13 @@ package enum StoreSQL {
         ) strict, without rowid;
         create table reserved(numbers integer not null) strict;
         insert into reserved values (0);
+        """,
+        // Which authority signed a device's certificate: one that is replaced must not go before they are. The first
+        // databases of version 1 also had a table that nothing used.
         """
+        alter table devices add column signer integer not null default 0;
+        drop table if exists settings;
+        """,
     ]
 
     /// Adds a push.
@@ -52,8 +59,8 @@ package enum StoreSQL {
         """
     static let deleteRegistration = "delete from registrations where number = ?"
     static let saveDevice = """
-        insert or replace into devices(id, name, key_type, base_token, not_after, created, removed)
-        values (?, ?, ?, ?, ?, ?, ?)
+        insert or replace into devices(id, name, key_type, base_token, not_after, created, removed, signer)
+        values (?, ?, ?, ?, ?, ?, ?, ?)
         """
     static let saveApp = "insert or replace into apps(bundle, team, broadcast) values (?, ?, ?)"
     static let deleteApp = "delete from apps where bundle = ?"
@@ -71,7 +78,9 @@ package enum StoreSQL {
     static let registrations = """
         select number, token, device, topic, created, state, revoked from registrations order by number
         """
-    static let devices = "select id, name, key_type, base_token, not_after, created, removed from devices order by id"
+    static let devices = """
+        select id, name, key_type, base_token, not_after, created, removed, signer from devices order by id
+        """
     static let apps = "select bundle, team, broadcast from apps order by bundle"
     static let keys = """
         select key_id, team, environment, topics, public_key, created, revoked from keys order by key_id

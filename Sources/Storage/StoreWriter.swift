@@ -93,6 +93,7 @@ final class StoreWriter {
         try row.bind(5, device.certificateNotAfter.nanoseconds)
         try row.bind(6, device.createdAt.nanoseconds)
         try row.bind(7, device.removedAt?.nanoseconds)
+        try row.bind(8, device.signer)
         try row.run()
     }
 

@@ -36,6 +36,13 @@ package struct Certificate: Sendable {
         try self.init(try readCertificates(pem)[0])
     }
 
+    /// Reads every certificate of a PEM text, at least one.
+    package static func all(pem: [UInt8]) throws(TLSError) -> [Certificate] {
+        var certificates: [Certificate] = []
+        for x509 in try readCertificates(pem) { certificates.append(try Certificate(x509)) }
+        return certificates
+    }
+
     /// Reads a certificate in DER, which must be all of `der`.
     package init(der: [UInt8]) throws(TLSError) {
         try self.init(try X509(der: der.span))
@@ -95,7 +102,7 @@ extension X509 {
     }
 }
 
-private func unixTime(_ time: UnsafePointer<ASN1_TIME>?) throws(TLSError) -> Int64 {
+func unixTime(_ time: UnsafePointer<ASN1_TIME>?) throws(TLSError) -> Int64 {
     let epoch = try make(TLSError.library) { ASN1_TIME_set(nil, 0) }
     defer { ASN1_STRING_free(epoch) }
     var days: Int32 = 0

@@ -17,6 +17,24 @@ package struct CertificateAuthority: Sendable {
         return (try draft.signed(by: key).pem, key.pem)
     }
 
+    /// Makes the authority that is to follow this one, and a certificate for its key that this one has signed: a server
+    /// sends that along, so that whoever knows only this authority still believes it.
+    ///
+    /// Both have one name. An authority of ours from before could not sign one that signs again (path length 0), but
+    /// for itself under another key, which this then is (RFC 5280, 6.1: self-issued).
+    package func makeSuccessor(
+        days: Int
+    ) throws(TLSError) -> (certificatePEM: [UInt8], keyPEM: [UInt8], crossPEM: [UInt8]) {
+        let key = try PrivateKey.p256()
+        let own = try CertificateDraft(publicKey: key.publicKey, subject: [], days: days)
+        try own.takeSubject(of: certificate)
+        try own.allowSigning()
+        let cross = try CertificateDraft(publicKey: key.publicKey, subject: [], days: days)
+        try cross.takeSubject(of: certificate)
+        try cross.allowSigning(below: certificate)
+        return (try own.signed(by: key).pem, key.pem, try cross.signed(by: self.key, issuer: certificate).pem)
+    }
+
     /// Reads an authority; certificate and key must belong together, and the certificate must allow signing.
     package init(certificatePEM: [UInt8], keyPEM: [UInt8]) throws(TLSError) {
         let certificate = try Certificate(pem: certificatePEM)
@@ -43,39 +61,12 @@ package struct CertificateAuthority: Sendable {
     }
 
     /// Makes a device's certificate in PEM. It opens the device door only; TLS libraries refuse it for both ends.
+    /// Whether the key is good enough is for the caller to say; here it only must be of a kind that devices sign with.
     package func issueDevice(publicKey: PublicKey, name: String, days: Int) throws(TLSError) -> [UInt8] {
-        guard publicKey.kind.isFitForDevice() else {
-            throw .credentials("a device's key is P-256 or RSA with 1024 to 4096 bits")
-        }
+        guard publicKey.kind != .other else { throw .credentials("a device's key is P-256 or RSA") }
         let subject: [NameEntry] = [.common(name), .unit("Device")]
         let draft = try CertificateDraft(publicKey: publicKey, subject: subject, days: days)
         try draft.restrict(to: X509.devicePurpose, issuer: certificate)
         return try draft.signed(by: key, issuer: certificate).pem
     }
-
-    /// Makes a device's certificate for a request in PEM, which must be signed with the key it is about.
-    ///
-    /// Only the key is taken from the request; `name` is the gateway's word.
-    package func sign(csrPEM: [UInt8], name: String, days: Int) throws(TLSError) -> [UInt8] {
-        let request = try readPEM(csrPEM) { PEM_read_bio_X509_REQ($0, nil, noPassphrase, nil) }
-        defer { X509_REQ_free(request) }
-        let key = PublicKey(owning: try TLS.make(TLSError.credentials) { X509_REQ_get_pubkey(request) })
-        // Judged before it is used: a huge key makes its own signature dear to verify.
-        guard key.kind.isFitForDevice() else {
-            throw .credentials("a device's key is P-256 or RSA with 1024 to 4096 bits")
-        }
-        try attempt(TLSError.credentials) { X509_REQ_verify(request, key.raw) }
-        return try issueDevice(publicKey: key, name: name, days: days)
-    }
-}
-
-/// Makes a request for a certificate in PEM, signed with `key` to prove that it is the asker's.
-package func makeCertificateRequest(key: PrivateKey, name: String) throws(TLSError) -> [UInt8] {
-    let request = try make(TLSError.library) { X509_REQ_new() }
-    defer { X509_REQ_free(request) }
-    try attempt(TLSError.library) { X509_REQ_set_version(request, 0) }
-    try fill(X509_REQ_get_subject_name(request), with: [.common(name)])
-    try attempt(TLSError.library) { X509_REQ_set_pubkey(request, key.raw) }
-    try attempt(TLSError.library) { X509_REQ_sign(request, key.raw, EVP_sha256()) }
-    return writePEM { PEM_write_bio_X509_REQ($0, request) }
 }

@@ -18,11 +18,25 @@ struct CertificateDraft {
         try fill(X509_get_subject_name(raw), with: subject)
     }
 
-    /// Lets the certificate sign others, but none that sign again.
+    /// Takes the subject of another certificate, for one that follows it.
+    func takeSubject(of other: Certificate) throws(TLSError) {
+        try attempt(TLSError.library) { X509_set_subject_name(raw, X509_get_subject_name(other.x509.raw)) }
+    }
+
+    /// Lets the certificate sign others, and its successor.
     func allowSigning() throws(TLSError) {
+        try add(NID_basic_constraints, "critical,CA:TRUE,pathlen:1")
+        try add(NID_key_usage, "critical,keyCertSign,cRLSign")
+        try add(NID_subject_key_identifier, "hash")
+    }
+
+    /// Lets the certificate sign others in a chain below `issuer`, but none that sign again.
+    func allowSigning(below issuer: Certificate) throws(TLSError) {
         try add(NID_basic_constraints, "critical,CA:TRUE,pathlen:0")
         try add(NID_key_usage, "critical,keyCertSign,cRLSign")
         try add(NID_subject_key_identifier, "hash")
+        try add(NID_authority_key_identifier, "keyid:always", issuer: issuer.x509.raw)
+        try endNoLater(than: issuer)
     }
 
     /// Restricts the certificate to one purpose, by extended key usages in OpenSSL's words or as dotted numbers.
@@ -32,6 +46,13 @@ struct CertificateDraft {
         try add(NID_ext_key_usage, usage)
         try add(NID_subject_key_identifier, "hash")
         try add(NID_authority_key_identifier, "keyid:always", issuer: issuer.x509.raw)
+        try endNoLater(than: issuer)
+    }
+
+    /// Nobody can verify a certificate after its issuer has ended, so it must not promise more.
+    private func endNoLater(than issuer: Certificate) throws(TLSError) {
+        guard try unixTime(X509_get0_notAfter(raw)) > issuer.notAfter else { return }
+        try attempt(TLSError.library) { X509_set1_notAfter(raw, X509_get0_notAfter(issuer.x509.raw)) }
     }
 
     /// Adds the hosts the certificate is for: DNS names and addresses.

@@ -8,7 +8,7 @@ package struct DeviceCertificateVerdict: Sendable {
         case accepted
         /// Ours, but a server's, a provider's or an authority's.
         case wrongPurpose
-        /// Not signed by our authority.
+        /// Not signed by an authority of ours.
         case foreign
         case malformed
         /// Fewer bits than allowed, or of a kind that no device signature is made with.
@@ -27,10 +27,10 @@ package struct DeviceCertificateVerdict: Sendable {
     package let notAfter: Int64
 }
 
-/// Judges a device's certificate from Connect, all but its dates. Nothing of a foreign certificate is used.
+/// Judges a device's certificate from Connect, all but its dates: any of `authorities` may have signed it. Nothing of a foreign certificate is used.
 package func verifyDeviceCertificate(
     der: Span<UInt8>,
-    authority: Certificate,
+    authorities: [Certificate],
     minimumRSABits: Int
 ) -> DeviceCertificateVerdict {
     let certificate: Certificate
@@ -39,7 +39,7 @@ package func verifyDeviceCertificate(
     } catch {
         return DeviceCertificateVerdict(refused: .malformed)
     }
-    guard certificate.isIssued(by: authority) else { return DeviceCertificateVerdict(refused: .foreign) }
+    guard authorities.contains(where: certificate.isIssued) else { return DeviceCertificateVerdict(refused: .foreign) }
     guard certificate.purpose == .device else { return DeviceCertificateVerdict(refused: .wrongPurpose) }
     guard certificate.publicKey.kind.isFitForDevice(minimumRSABits: minimumRSABits) else {
         return DeviceCertificateVerdict(refused: .weakKey)
@@ -62,7 +62,7 @@ extension DeviceCertificateVerdict {
 
 extension PublicKey.Kind {
     /// Whether devices can sign with such a key. RSA above 4096 bits costs more to verify than a handshake.
-    func isFitForDevice(minimumRSABits: Int = 1_024) -> Bool {
+    package func isFitForDevice(minimumRSABits: Int = 1_024) -> Bool {
         switch self {
         case .p256: true
         case .rsa(let bits): (minimumRSABits...max(4_096, minimumRSABits)).contains(bits)

@@ -27,3 +27,29 @@ package func constantTimeEqual(_ a: Span<UInt8>, _ b: Span<UInt8>) -> Bool {
         b.withUnsafeBytes { b in a.isEmpty || CRYPTO_memcmp(a.baseAddress, b.baseAddress, a.count) == 0 }
     }
 }
+
+/// SHA-256 of a message that comes in parts.
+package struct RunningDigest: ~Copyable {
+    private let context = EVP_MD_CTX_new()
+
+    package init() {
+        let begun = EVP_DigestInit_ex(context, EVP_sha256(), nil)
+        precondition(begun == 1, "OpenSSL cannot hash")
+    }
+
+    deinit { EVP_MD_CTX_free(context) }
+
+    /// Takes the next part.
+    package func update(_ part: Span<UInt8>) {
+        let taken = part.withUnsafeBytes { EVP_DigestUpdate(context, $0.baseAddress, $0.count) }
+        precondition(taken == 1, "OpenSSL cannot hash")
+    }
+
+    /// The digest of all parts. Nothing may be taken after it.
+    package func finish() -> [UInt8] {
+        var result = [UInt8](repeating: 0, count: Int(SHA256_DIGEST_LENGTH))
+        let made = EVP_DigestFinal_ex(context, &result, nil)
+        precondition(made == 1, "OpenSSL cannot hash")
+        return result
+    }
+}

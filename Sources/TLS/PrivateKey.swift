@@ -35,6 +35,18 @@ package final class PrivateKey: Sendable {
         try self.init(owning: try readPEM(pem) { PEM_read_bio_PrivateKey($0, nil, noPassphrase, nil) })
     }
 
+    /// Reads every private key of a PEM text: while a pair is replaced, the old and the new stand in one file.
+    package static func all(pem: [UInt8]) throws(TLSError) -> [PrivateKey] {
+        let found = try readPEM(pem) { bio in
+            var found: [OpaquePointer] = []
+            while let raw = PEM_read_bio_PrivateKey(bio, nil, noPassphrase, nil) { found.append(raw) }
+            return found.isEmpty ? nil : found
+        }
+        var keys: [PrivateKey] = []
+        for raw in found { keys.append(try PrivateKey(owning: raw)) }
+        return keys
+    }
+
     deinit { EVP_PKEY_free(raw) }
 
     /// The key in PEM (PKCS#8), as a `.p8` file holds it. A secret.

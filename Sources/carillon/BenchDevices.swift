@@ -157,7 +157,7 @@ final class BenchDevices {
         do throws(CommandError) {
             let admin = try AdminGateway(instance)
             while let number = work.withLock({ $0.failure == nil ? $0.left.popFirst() : nil }) {
-                let enrolment = try Enrolment(name: "bench-\(number)", rsaBits: nil, admin)
+                let enrolment = try Enrolment(name: "bench-\(number)", key: Enrolment.makeKey(rsaBits: nil), admin)
                 let device = Device(
                     number: number,
                     id: enrolment.id,

@@ -6,8 +6,10 @@ extension Command {
         + KeyCommands.all
         + DeviceCommands.all
         + [ListenCommand.command]
+        + CertificateCommands.all
         + RegistrationCommands.all
         + [SendCommand.command, LogCommand.command, StatusCommand.command, DoctorCommand.command]
+        + [BackupCommand.command, RestoreCommand.command]
         + BenchCommands.all
         + [VersionCommand.command]
 }

@@ -19,6 +19,14 @@ enum DeviceCommands {
             run: enroll
         ),
         Command(
+            name: "device renew",
+            summary: "get a new certificate for a device's key; its tokens and what waits for it stay",
+            options: [.value("out", "DIR", "where its files are, as device enroll left them", required: true)]
+                + CommandOption.adminAccess,
+            example: "carillon device renew --out kitchen",
+            run: renew
+        ),
+        Command(
             name: "device list",
             summary: "list the devices",
             options: CommandOption.adminAccess,
@@ -63,10 +71,21 @@ enum DeviceCommands {
         }
         let gateway = try AdminGateway(invocation)
         let bits = try Instance.find(invocation)?.config.deviceMinimumRSABits ?? Config().deviceMinimumRSABits
-        let enrolment = try Enrolment(name: name, rsaBits: keyType == "rsa" ? bits : nil, gateway)
+        let key = try Enrolment.makeKey(rsaBits: keyType == "rsa" ? bits : nil)
+        let enrolment = try Enrolment(name: name, key: key, gateway)
         let folder = try enrolment.write(to: directory)
+        let text = "enrolled \(name) as \(enrolment.id); its key and certificate are in \(folder)"
+        return report(enrolment, folder, invocation, text)
+    }
+
+    private static func report(
+        _ enrolment: Enrolment,
+        _ folder: String,
+        _ invocation: Invocation,
+        _ text: String
+    ) -> Outcome {
         guard invocation.wantsJSON else {
-            Output.line("enrolled \(name) as \(enrolment.id); its key and certificate are in \(folder)")
+            Output.line(text)
             return .done
         }
         Output.object { writer in
@@ -76,6 +95,25 @@ enum DeviceCommands {
             writer.field("ca", Files.join(folder, "ca.pem"))
         }
         return .done
+    }
+
+    private static func renew(_ invocation: Invocation) throws(CommandError) -> Outcome {
+        let directory = invocation.required("out")
+        let keyPath = Files.join(directory, "device.key")
+        let text = try Files.read(keyPath)
+        let key: PrivateKey
+        do throws(TLSError) {
+            key = try PrivateKey(pem: text)
+        } catch {
+            throw .failed(code: "bad_key", message: "\(keyPath) holds no private key: \(error)")
+        }
+        let gateway = try AdminGateway(invocation)
+        // A key that is not known would be enrolled as a new device: who asks for that says `enroll`.
+        let id = deviceName(of: key.publicKey)
+        let known = try gateway.parse(gateway.request("GET", "/v1/devices/\(id)"))
+        let enrolment = try Enrolment(name: known["name"]?.string ?? id, key: key, gateway)
+        let folder = try enrolment.replace(in: directory)
+        return report(enrolment, folder, invocation, "renewed the certificate of \(enrolment.id) in \(folder)")
     }
 
     private static func show(_ invocation: Invocation) throws(CommandError) -> Outcome {
@@ -105,11 +143,20 @@ struct Enrolment {
 
     static let fileNames = ["device.pem", "device.key", "ca.pem"]
 
-    /// Makes a key (P-256 unless `rsaBits` is given) and has the gateway sign for it.
-    init(name: String, rsaBits: Int?, _ gateway: AdminGateway) throws(CommandError) {
+    /// Makes a key: P-256 unless `rsaBits` is given.
+    static func makeKey(rsaBits: Int?) throws(CommandError) -> PrivateKey {
+        do throws(TLSError) {
+            return if let rsaBits { try PrivateKey.rsa(bits: rsaBits) } else { try PrivateKey.p256() }
+        } catch {
+            throw .failed(code: "bad_key", message: "cannot make a key: \(error)")
+        }
+    }
+
+    /// Has the gateway sign for a key. One that it knows keeps its device, under the name that is given.
+    init(name: String, key: PrivateKey, _ gateway: AdminGateway) throws(CommandError) {
+        self.key = key
         let request: [UInt8]
         do throws(TLSError) {
-            key = if let rsaBits { try PrivateKey.rsa(bits: rsaBits) } else { try PrivateKey.p256() }
             request = try makeCertificateRequest(key: key, name: name)
         } catch {
             throw .failed(code: "certificate", message: "cannot make a certificate request: \(error)")
@@ -135,4 +182,17 @@ struct Enrolment {
         }
         return Files.absolute(directory)
     }
+
+    /// Writes what is new in the place of what was there; the key stays. Returns the folder's absolute path.
+    func replace(in directory: String) throws(CommandError) -> String {
+        // Whom to trust first: it names the old authority and the new one while both are there.
+        try Files.replace(Files.join(directory, "ca.pem"), authorityPEM, mode: 0o600)
+        try Files.replace(Files.join(directory, "device.pem"), certificatePEM, mode: 0o600)
+        return Files.absolute(directory)
+    }
+}
+
+/// What a key makes its device's id.
+private func deviceName(of key: PublicKey) -> String {
+    hexadecimal(Array(Digest.sha256(key.spki.span).prefix(8)))
 }

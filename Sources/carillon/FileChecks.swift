@@ -57,7 +57,7 @@ enum FileChecks {
         return .warning(
             "certificate-names",
             "\(message): no other machine can verify it",
-            fix: "carillon init --host NAME makes one with the name clients use"
+            fix: "carillon certificate renew --host NAME makes one with the name clients use"
         )
     }
 

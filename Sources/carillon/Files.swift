@@ -29,10 +29,21 @@ enum Files {
 
     /// Writes a new file with exactly `mode`, synced; refuses to replace one.
     static func create(_ path: String, _ bytes: [UInt8], mode: mode_t) throws(CommandError) {
+        try create(path, mode: mode) { descriptor throws(CommandError) in
+            try write(bytes, to: descriptor, name: path)
+        }
+    }
+
+    /// The same with what `body` writes.
+    static func create(
+        _ path: String,
+        mode: mode_t,
+        _ body: (Int32) throws(CommandError) -> Void
+    ) throws(CommandError) {
         let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode)
         guard descriptor >= 0 else { throw failure("create", path) }
         defer { close(descriptor) }
-        try write(bytes, to: descriptor, name: path)
+        try body(descriptor)
         // The umask may have taken bits away, and a power cut must not leave an empty key.
         guard fchmod(descriptor, mode) == 0, fsync(descriptor) == 0 else { throw failure("write", path) }
     }
@@ -48,17 +59,54 @@ enum Files {
         }
     }
 
-    /// Writes a file in place of the one that may be there: whoever reads it sees the old or the new one, whole.
+    /// Writes a file in place of the one that may be there: whoever reads it sees the old or the new one, whole, also
+    /// after a power cut. It belongs to whom the old one, or its folder, belongs to.
     static func replace(_ path: String, _ bytes: [UInt8], mode: mode_t) throws(CommandError) {
+        try replace(path, mode: mode) { descriptor throws(CommandError) in
+            try write(bytes, to: descriptor, name: path)
+        }
+    }
+
+    /// The same with what `body` writes.
+    static func replace(
+        _ path: String,
+        mode: mode_t,
+        _ body: (Int32) throws(CommandError) -> Void
+    ) throws(CommandError) {
+        // A link stays one: what it leads to is replaced.
+        let path = absolute(path)
         // Its own name: two runs at once must not take each other's file away, nor one that the operator has.
         let new = "\(path).\(getpid())"
         do throws(CommandError) {
-            try create(new, bytes, mode: mode)
+            try create(new, mode: mode, body)
+            try giveToOwner(of: exists(path) ? path : split(path).directory, new)
             guard rename(new, path) == 0 else { throw failure("replace", path) }
         } catch {
             unlink(new)
             throw error
         }
+        try syncFolder(of: path)
+    }
+
+    /// Removes a file, if it is there.
+    static func remove(_ path: String) throws(CommandError) {
+        guard unlink(path) == 0 || errno == ENOENT else { throw failure("remove", path) }
+    }
+
+    /// Makes the name of a file as durable as its content.
+    static func syncFolder(of path: String) throws(CommandError) {
+        let folder = split(path).directory
+        let descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw failure("open", folder) }
+        defer { close(descriptor) }
+        guard fsync(descriptor) == 0 else { throw failure("sync", folder) }
+    }
+
+    /// Root works for the user that runs the gateway, who could not read root's files.
+    private static func giveToOwner(of model: String, _ path: String) throws(CommandError) {
+        var status = stat()
+        guard geteuid() == 0, stat(model, &status) == 0, status.st_uid != 0 else { return }
+        guard chown(path, status.st_uid, status.st_gid) == 0 else { throw failure("give away", path) }
     }
 
     static func createDirectory(_ path: String) throws(CommandError) {

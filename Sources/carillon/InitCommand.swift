@@ -22,9 +22,6 @@ enum InitCommand {
         run: run
     )
 
-    /// Certificate life: the authority outlives every device it signs, the server's is what clients accept at most.
-    fileprivate static let (authorityDays, serverDays) = (3650, 825)
-
     private static func run(_ invocation: Invocation) throws(CommandError) -> Outcome {
         let settings = try settings(from: invocation)
         let typed = invocation.required("directory")
@@ -56,7 +53,8 @@ enum InitCommand {
         return settings
     }
 
-    private static func refuseOccupied(_ directory: String) throws(CommandError) {
+    /// Refuses a folder that holds an instance, or a part of one.
+    static func refuseOccupied(_ directory: String) throws(CommandError) {
         for name in ["carillon.conf", "admin.token", "pki", "keys", "data"] {
             let path = Files.join(directory, name)
             guard Files.exists(path) else { continue }
@@ -100,10 +98,13 @@ private struct Material {
 
     init(hosts: [String]) throws(CommandError) {
         do throws(TLSError) {
-            authority = try CertificateAuthority.make(name: "Carillon CA", days: InitCommand.authorityDays)
+            authority = try CertificateAuthority.make(
+                name: "Carillon CA",
+                days: CertificateLife.authority.days
+            )
             let signer = try CertificateAuthority(certificatePEM: authority.certificatePEM, keyPEM: authority.keyPEM)
-            let names = ["localhost", "127.0.0.1", "::1"] + hosts
-            server = try signer.issueServer(names: names, days: InitCommand.serverDays)
+            let names = Instance.localNames + hosts
+            server = try signer.issueServer(names: names, days: CertificateLife.server.days)
             let key = try PrivateKey.p256()
             providerKeyPEM = key.pem
             seed = Self.seed(keyID: keyID, publicKeyPEM: key.publicKey.pem)

@@ -48,7 +48,7 @@ struct PushCheck {
         let name = "doctor-\(hexadecimal(SecureRandom.bytes(4)))"
         let enrolment: Enrolment
         do throws(CommandError) {
-            enrolment = try Enrolment(name: name, rsaBits: nil, gateway)
+            enrolment = try Enrolment(name: name, key: Enrolment.makeKey(rsaBits: nil), gateway)
         } catch {
             return .failed("push", "cannot enrol a device: \(error.message)", fix: "read the gateway's log")
         }

@@ -12,18 +12,22 @@ func runGateway(_ request: ServeRequest) throws(CommandError) -> Outcome {
     let clock = GatewayClock()
     let log = makeLog(request.instance.config, clock)
     let gateway = try start(request, log, clock)
+    try watch(gateway.reloads.number, by: poller)
+    var asked: [ReloadRequest] = []
     announce(gateway.addresses, json: request.json)
     while true {
         // A wait that fails is tried again; the signals are not lost.
         _ = try? poller.wait(milliseconds: 1000)
         while let signal = signals.next() {
             switch signal {
-            case .reload: reload(gateway, request, log)
+            case .reload: _ = reload(gateway, request, log)
             case .stop:
                 gateway.stop()
                 return .done
             }
         }
+        gateway.reloads.take(into: &asked)
+        for one in asked { one.answer(reload(gateway, request, log)) }
     }
 }
 
@@ -42,6 +46,14 @@ private func poller(watching number: Int32) throws(CommandError) -> Poller {
         return poller
     } catch {
         throw .failed(code: "system", message: "cannot wait for signals: \(error)")
+    }
+}
+
+private func watch(_ number: Int32, by poller: borrowing Poller) throws(CommandError) {
+    do throws(SystemError) {
+        try poller.add(number, token: 1, for: .read)
+    } catch {
+        throw .failed(code: "system", message: "cannot wait for requests to reload: \(error)")
     }
 }
 
@@ -87,13 +99,15 @@ private func announce(_ addresses: Gateway.Addresses, json: Bool) {
     }
 }
 
-/// New certificates for new connections; what is broken changes nothing.
-private func reload(_ gateway: Gateway, _ request: ServeRequest, _ log: Log) {
+/// New certificates for new connections; what is broken changes nothing. Returns what is wrong with it.
+private func reload(_ gateway: Gateway, _ request: ServeRequest, _ log: Log) -> String? {
     do throws(CommandError) {
         try take(request.reloadedFiles(), gateway)
         log.info("reloaded")
+        return nil
     } catch {
         log.error("reload failed; the old files stay in force", LogField("error", error.message))
+        return error.message
     }
 }
 

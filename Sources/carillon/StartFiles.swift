@@ -8,17 +8,15 @@ enum StartFiles {
     static func read(_ instance: Instance) throws(CommandError) -> InstanceFiles {
         try checkThere(instance)
         try checkPermissions(instance)
-        let certificate = try Files.read(instance.certificatePath)
-        let authority = try Files.read(instance.authorityPath)
-        try checkDates(of: certificate, at: instance.certificatePath)
-        try checkDates(of: authority, at: instance.authorityPath)
-        let key = try Files.read(instance.keyPath)
-        try checkPair(certificate, key, instance)
+        let server = try instance.serverPair.read()
+        let authority = try instance.authorityPair.read()
+        try checkDates(of: server.certificatePEM, at: instance.certificatePath, command: "renew")
+        try checkDates(of: authority.certificatePEM, at: instance.authorityPath, command: "roll-over")
         return InstanceFiles(
-            certificatePEM: certificate,
-            keyPEM: key,
-            caCertificatePEM: authority,
-            caKeyPEM: try Files.read(instance.authorityKeyPath),
+            certificatePEM: server.certificatePEM,
+            keyPEM: server.keyPEM,
+            caCertificatePEM: authority.certificatePEM,
+            caKeyPEM: authority.keyPEM,
             adminToken: try instance.adminToken(),
             storePath: instance.storePath,
             deliveryLogPath: instance.deliveryLogPath,
@@ -48,28 +46,12 @@ enum StartFiles {
         }
     }
 
-    private static func checkDates(of pem: [UInt8], at path: String) throws(CommandError) {
+    private static func checkDates(of pem: [UInt8], at path: String, command: String) throws(CommandError) {
         let certificate = try Self.certificate(pem, at: path)
         guard certificate.notAfter <= Clock.wall() / 1_000_000_000 else { return }
         let date = shownUTC(seconds: certificate.notAfter)
-        throw .failed(code: "certificate_expired", message: "the certificate in \(path) expired on \(date); renew it")
-    }
-
-    private static func checkPair(
-        _ certificate: [UInt8],
-        _ key: [UInt8],
-        _ instance: Instance
-    ) throws(CommandError) {
-        let certified = try Self.certificate(certificate, at: instance.certificatePath).publicKey
-        let held: PublicKey
-        do throws(TLSError) {
-            held = try PrivateKey(pem: key).publicKey
-        } catch {
-            throw .failed(code: "bad_key", message: "\(instance.keyPath) holds no private key: \(error)")
-        }
-        guard certified.spki != held.spki else { return }
-        let message = "\(instance.keyPath) is not the key of the certificate in \(instance.certificatePath)"
-        throw .failed(code: "bad_key", message: message)
+        let message = "the certificate in \(path) expired on \(date); type: carillon certificate \(command)"
+        throw .failed(code: "certificate_expired", message: message)
     }
 
     /// The first certificate of a PEM file.
