@@ -18,7 +18,7 @@ private func judge(_ input: [UInt8]) {
         let again = value { () throws(TLSError) in try Certificate(pem: certificate.pem) }
         precondition(again?.der == input, "its PEM is another certificate")
     }
-    let verdict = verifyDeviceCertificate(der: input.span, authority: Fixed.authority, minimumRSABits: 2_048)
+    let verdict = verifyDeviceCertificate(der: input.span, authorities: [Fixed.authority], minimumRSABits: 2_048)
     precondition((verdict.result == .malformed) == (certificate == nil), "two opinions of one certificate")
     if verdict.result == .accepted {
         precondition(certificate?.publicKey.pem == Array(Fixed.deviceKeyPEM.utf8), "a stranger got in")
@@ -45,7 +45,12 @@ private func readKeys(_ input: [UInt8]) {
 
 private func sign(_ input: [UInt8]) {
     guard let signer = Fixed.signer else { preconditionFailure("no authority") }
-    let signed = value { () throws(TLSError) in try signer.sign(csrPEM: input, name: "fuzz", days: 1) }
+    let signed = value { () throws(TLSError) in
+        let request = try CertificateRequest(pem: input)
+        guard request.publicKey.kind.isFitForDevice() else { throw TLSError.credentials("no device's key") }
+        try request.verify()
+        return try signer.issueDevice(publicKey: request.publicKey, name: "fuzz", days: 1)
+    }
     guard let signed else { return }
     let certificate = value { () throws(TLSError) in try Certificate(pem: signed) }
     precondition(certificate?.purpose == .device, "not a device's")

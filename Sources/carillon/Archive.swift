@@ -86,7 +86,8 @@ struct ArchiveReader {
     }
 
     /// Reads the content of a file part by part; returns its SHA-256.
-    func content(_ entry: ArchiveEntry, _ body: ([UInt8]) throws(CommandError) -> Void) throws(CommandError) -> [UInt8] {
+    func content(_ entry: ArchiveEntry, _ body: ([UInt8]) throws(CommandError) -> Void) throws(CommandError) -> [UInt8]
+    {
         let digest = RunningDigest()
         var left = entry.size
         while left > 0 {

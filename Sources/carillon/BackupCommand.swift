@@ -67,7 +67,9 @@ enum BackupCommand {
             guard json else {
                 let pushes = facts["pushes"].flatMap(text) ?? "0"
                 let devices = facts["devices"].flatMap(text) ?? "0"
-                Output.line("\(path): \(devices) devices, \(pushes) waiting pushes, \(bytes) bytes. Guard it like the instance.")
+                Output.line(
+                    "\(path): \(devices) devices, \(pushes) waiting pushes, \(bytes) bytes. Guard it like the instance."
+                )
                 for path in left { Output.note("carillon: \(path) lies outside the instance and is not in it") }
                 return
             }

@@ -74,7 +74,8 @@ enum CertificateCommands {
     private static func rollOver(_ invocation: Invocation) throws(CommandError) -> Outcome {
         let instance = try Instance.require(invocation)
         guard try instance.authorities().count == 1 else {
-            let message = "\(instance.authorityPath) holds two authorities already: carillon certificate finish-roll-over"
+            let message =
+                "\(instance.authorityPath) holds two authorities already: carillon certificate finish-roll-over"
             throw .failed(code: "exists", message: message)
         }
         let names = try presentNames(instance)
@@ -97,7 +98,10 @@ enum CertificateCommands {
         let instance = try Instance.require(invocation)
         let authorities = try instance.authorities()
         guard authorities.count > 1 else {
-            throw .failed(code: "not_found", message: "\(instance.authorityPath) holds one authority: nothing to finish")
+            throw .failed(
+                code: "not_found",
+                message: "\(instance.authorityPath) holds one authority: nothing to finish"
+            )
         }
         if !invocation.has("force") { try refuseDependents(AdminGateway(invocation)) }
         try instance.retire(keeping: authorities[0])

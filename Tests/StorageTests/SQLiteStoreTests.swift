@@ -42,7 +42,8 @@ import Testing
         try SQLiteStore(path: folder.database).close()
         try Database(file: folder.database).execute("pragma user_version = 99")
         let error = #expect(throws: StoreError.self) { try SQLiteStore(path: folder.database) }
-        #expect(error?.kind == .foreign && error?.what == "it has version 99, this program knows 1")
+        #expect(error?.kind == .foreign)
+        #expect(error?.what == "it has version 99, this program knows \(StoreSQL.schema.version)")
         #expect(try Database(file: folder.database).number("pragma user_version") == 99)
     }
 

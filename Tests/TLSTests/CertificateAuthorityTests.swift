@@ -9,8 +9,9 @@ import Testing
 
     @Test func `a request becomes a device's certificate for its key`() throws {
         for key in [try PrivateKey.p256(), try PrivateKey.rsa(bits: 2_048)] {
-            let request = try makeCertificateRequest(key: key, name: "what the device says")
-            let pem = try instance.authority.sign(csrPEM: request, name: "phone", days: 30)
+            let request = try CertificateRequest(pem: makeCertificateRequest(key: key, name: "what the device says"))
+            try request.verify()
+            let pem = try instance.authority.issueDevice(publicKey: request.publicKey, name: "phone", days: 2)
             let certificate = try Certificate(pem: pem)
             #expect(certificate.subject == "OU=Device,CN=phone")
             #expect(certificate.purpose == .device)
@@ -27,21 +28,61 @@ import Testing
         let last = lines.count - 2
         lines[last] = (lines[last].first == "A" ? "B" : "A") + lines[last].dropFirst()
         let altered = Array(lines.joined(separator: "\n").utf8)
-        #expect(throws: TLSError.self) { try instance.authority.sign(csrPEM: altered, name: "phone", days: 1) }
-        #expect(throws: TLSError.self) {
-            try instance.authority.sign(csrPEM: instance.serverPEM, name: "phone", days: 1)
-        }
-        #expect(throws: TLSError.self) { try instance.authority.sign(csrPEM: [], name: "phone", days: 1) }
+        #expect(throws: TLSError.self) { try CertificateRequest(pem: altered).verify() }
+        #expect(throws: TLSError.self) { _ = try CertificateRequest(pem: instance.serverPEM) }
+        #expect(throws: TLSError.self) { _ = try CertificateRequest(pem: []) }
     }
 
     @Test func `a key that devices cannot use is refused`() throws {
-        let small = try makeCertificateRequest(key: try PrivateKey.rsa(bits: 768), name: "phone")
-        #expect(throws: TLSError.self) { try instance.authority.sign(csrPEM: small, name: "phone", days: 1) }
         let p384 = try PublicKey(pem: Array(Self.p384.utf8))
-        #expect(p384.kind == .other)
+        #expect(p384.kind == .other && !p384.kind.isFitForDevice())
+        #expect(!PublicKey.Kind.rsa(bits: 1_024).isFitForDevice(minimumRSABits: 2_048))
+        #expect(!PublicKey.Kind.rsa(bits: 8_192).isFitForDevice(minimumRSABits: 2_048))
+        #expect(PublicKey.Kind.rsa(bits: 8_192).isFitForDevice(minimumRSABits: 8_192))
         #expect(throws: TLSError.self) {
             try instance.authority.issueDevice(publicKey: p384, name: "phone", days: 1)
         }
+    }
+
+    @Test func `nothing is good for longer than what signed it`() throws {
+        let key = try PrivateKey.p256()
+        let end = instance.authority.certificate.notAfter
+        let device = try instance.authority.issueDevice(publicKey: key.publicKey, name: "phone", days: 4_000)
+        #expect(try Certificate(pem: device).notAfter == end)
+        let server = try instance.authority.issueServer(names: ["localhost"], days: 4_000)
+        #expect(try Certificate(pem: server.certificatePEM).notAfter == end)
+        let successor = try instance.authority.makeSuccessor(days: 4_000)
+        #expect(try Certificate(pem: successor.crossPEM).notAfter == end)
+        #expect(try Certificate(pem: successor.certificatePEM).notAfter > end)
+    }
+
+    @Test(arguments: ["old", "new"])
+    func `who trusts the old authority or the new believes a server of the new`(_ trusted: String) throws {
+        let next = try instance.authority.makeSuccessor(days: 10)
+        let authority = try CertificateAuthority(certificatePEM: next.certificatePEM, keyPEM: next.keyPEM)
+        let server = try authority.issueServer(names: ["push.example.com"], days: 5)
+        let context = try TLSContext.server(
+            certificateChainPEM: server.certificatePEM + next.crossPEM,
+            keyPEM: server.keyPEM,
+            options: TLSServerOptions()
+        )
+        let caPEM = trusted == "old" ? instance.caPEM : next.certificatePEM
+        let peers = try Peers(instance, server: context, client: try TLSContext.client(caPEM: caPEM, alpn: []))
+        #expect(throws: Never.self) { try peers.handshake() }
+        #expect(peers.client.isEstablished)
+    }
+
+    @Test func `without the old authority's word for the new its clients do not believe`() throws {
+        let next = try instance.authority.makeSuccessor(days: 10)
+        let authority = try CertificateAuthority(certificatePEM: next.certificatePEM, keyPEM: next.keyPEM)
+        let server = try authority.issueServer(names: ["push.example.com"], days: 5)
+        let context = try TLSContext.server(
+            certificateChainPEM: server.certificatePEM,
+            keyPEM: server.keyPEM,
+            options: TLSServerOptions()
+        )
+        let peers = try Peers(instance, server: context)
+        #expect(throws: TLSError.self) { try peers.handshake() }
     }
 
     @Test func `names that certificates cannot hold are refused`() throws {

@@ -81,7 +81,7 @@ import Testing
 
     private func judge(_ der: [UInt8], minimumRSABits: Int = 2_048) -> DeviceCertificateVerdict {
         let authority = instance.authority.certificate
-        return verifyDeviceCertificate(der: der.span, authority: authority, minimumRSABits: minimumRSABits)
+        return verifyDeviceCertificate(der: der.span, authorities: [authority], minimumRSABits: minimumRSABits)
     }
 
     private func device(_ key: PublicKey, days: Int = 1) throws(TLSError) -> Certificate {
