@@ -29,7 +29,7 @@ final class Backups: Sendable {
 
     init(storePath: String) {
         self.storePath = storePath
-        path = storePath + ".backup"
+        path = backupCopyPath(of: storePath)
     }
 
     /// The last copy; nil when there is none.
@@ -66,10 +66,15 @@ final class Backups: Sendable {
         return state != nil
     }
 
-    /// Ends a copy that is being made, and returns when its thread does nothing any more.
+    /// Ends a copy that is being made, and returns when its thread does nothing any more. One that is just being looked
+    /// through is not waited for longer than a stop may take; the next start takes it away.
     func stop() {
         last.withLock { $0?.isCancelled = true }
-        while case .running? = current?.state { _ = Reply<Bool>().wait(milliseconds: 10) }
+        let end = Clock.monotonic() + 5_000_000_000
+        while case .running? = current?.state, Clock.monotonic() < end {
+            // Nobody sets the reply: waiting for it is how a thread sleeps here.
+            _ = Reply<Bool>().wait(milliseconds: 10)
+        }
     }
 
     private func make(_ log: Log) {

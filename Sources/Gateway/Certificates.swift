@@ -36,11 +36,16 @@ final class Certificates: Sendable {
     func warn(at now: Moment, _ log: Log) {
         let due = state.withLock { state in state.watch.due(state.inForce.ends, at: now) }
         for notice in due {
-            let (name, end) = (LogField("name", "\(notice.name)"), LogField("notAfter", timestamp(notice.end)))
+            let end = timestamp(notice.end)
             if notice.days == 0 {
-                log.error("a certificate has ended", name, end)
+                log.error("a certificate has ended", LogField("name", notice.name), LogField("notAfter", end))
             } else {
-                log.warning("a certificate ends soon", name, LogField("days", notice.days), end)
+                log.warning(
+                    "a certificate ends soon",
+                    LogField("name", notice.name),
+                    LogField("days", notice.days),
+                    LogField("notAfter", end)
+                )
             }
         }
     }

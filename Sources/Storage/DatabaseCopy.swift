@@ -12,13 +12,13 @@ func copyDatabase(
     goesOn: (_ done: Int, _ total: Int) -> Bool
 ) throws(StoreError) {
     // Not visible under its name before it is whole, and not left behind by a crash: the next copy begins it anew.
-    let partial = path + ".partial"
-    removeStoreCopy(partial)
+    let partial = path + partialSuffix
+    removeDatabase(partial)
     do throws(StoreError) {
         try copyPages(of: source, to: partial, goesOn: goesOn)
         guard rename(partial, path) == 0 else { throw failed("rename", partial) }
     } catch {
-        removeStoreCopy(partial)
+        removeDatabase(partial)
         throw error
     }
     try syncFolder(of: path)
@@ -52,8 +52,17 @@ package func copyStore(
     return try inspect(target, check: "quick_check")
 }
 
-/// Takes away a copy that was made of a store.
+/// Where the copy of a store lies from which a backup is made.
+package func backupCopyPath(of store: String) -> String { store + ".backup" }
+
+/// Takes away a copy that was made of a store, or what a crash left of one.
 package func removeStoreCopy(_ path: String) {
+    for part in [path, path + partialSuffix] { removeDatabase(part) }
+}
+
+private let partialSuffix = ".partial"
+
+private func removeDatabase(_ path: String) {
     for suffix in ["", "-wal", "-shm"] { unlink(path + suffix) }
 }
 

@@ -21,6 +21,8 @@ package final class SQLiteStore: MessageStore {
     /// Opens or makes the file, with mode 0600. One that a newer version wrote is refused and not touched.
     package init(path: String) throws(StoreError) {
         let file = try StoreFile(claiming: path)
+        // A backup that was being made is nobody's now, and may be as large as the store.
+        removeStoreCopy(backupCopyPath(of: path))
         let database = try Database(file: path)
         isNew = try StoreSQL.schema.prepare(database)
         self.path = path

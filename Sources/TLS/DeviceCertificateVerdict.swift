@@ -27,7 +27,8 @@ package struct DeviceCertificateVerdict: Sendable {
     package let notAfter: Int64
 }
 
-/// Judges a device's certificate from Connect, all but its dates: any of `authorities` may have signed it. Nothing of a foreign certificate is used.
+/// Judges a device's certificate from Connect, all but its dates: any of `authorities` may have signed it. Nothing of a
+/// foreign certificate is used.
 package func verifyDeviceCertificate(
     der: Span<UInt8>,
     authorities: [Certificate],

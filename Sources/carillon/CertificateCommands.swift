@@ -6,8 +6,8 @@ import TLS
 
 /// `carillon certificate ...`: what proves that the gateway is the gateway.
 ///
-/// New certificates are made from the instance's files, where the authority's key lies, so that also a gateway that does
-/// not start any more, because they have ended, can get new ones. A running one is told to take them.
+/// New certificates are made from the instance's files, where the authority's key lies, so that a gateway that does not
+/// start any more, because they have ended, can get new ones too. A running one is told to take them.
 enum CertificateCommands {
     static let all: [Command] = [
         Command(

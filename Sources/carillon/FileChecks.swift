@@ -10,17 +10,22 @@ enum FileChecks {
         certificateDates, certificateNames, diskSpace, fsyncSpeed, permissions,
     ]
 
-    /// Long enough before the end to get a new certificate.
-    private static let certificateDaysWanted: Int64 = 30
+    /// Long enough before the end to get a new certificate for the server; and for the authority, whose devices need
+    /// new ones first, as long as theirs are good.
+    private static let (serverDaysWanted, authorityDaysWanted) = (Int64(30), Int64(CertificateLife.device.days))
     /// Below the first a busy gateway is near its end, below the second it is there.
     private static let (spaceWanted, spaceNeeded): (UInt64, UInt64) = (1 << 30, 100 << 20)
     /// A commit is one sync: slower than this, pushes wait.
     private static let syncMillisecondsWanted = 20.0
 
     private static func certificateDates(_ instance: Instance) -> Finding {
+        let checked: [(path: String, wanted: Int64, command: String)] = [
+            (instance.certificatePath, serverDaysWanted, "carillon certificate renew"),
+            (instance.authorityPath, authorityDaysWanted, "carillon certificate roll-over"),
+        ]
         let now = Clock.wall() / 1_000_000_000
         var left: [String] = []
-        for path in [instance.certificatePath, instance.authorityPath] {
+        for (path, wanted, command) in checked {
             let certificate: Certificate
             do throws(CommandError) {
                 certificate = try StartFiles.certificate(Files.read(path), at: path)
@@ -28,19 +33,17 @@ enum FileChecks {
                 return .failed("certificate-dates", error.message, fix: "put a certificate in PEM there")
             }
             let days = (certificate.notAfter - now) / 86_400
-            let date = shownUTC(seconds: certificate.notAfter)
             if certificate.notAfter <= now {
-                return .failed("certificate-dates", "\(path) expired on \(date)", fix: renew)
+                let date = shownUTC(seconds: certificate.notAfter)
+                return .failed("certificate-dates", "\(path) expired on \(date)", fix: command)
             }
-            if days < certificateDaysWanted {
-                return .warning("certificate-dates", "\(path) is good for \(days) more days", fix: renew)
+            if days < wanted {
+                return .warning("certificate-dates", "\(path) is good for \(days) more days", fix: command)
             }
             left.append("\(Files.split(path).name) \(days) days")
         }
         return .ok("certificate-dates", "left: \(left.joined(separator: ", "))")
     }
-
-    private static let renew = "put a new certificate there and send the gateway SIGHUP"
 
     private static func certificateNames(_ instance: Instance) -> Finding {
         let names: [String]

@@ -22,7 +22,8 @@ enum RestoreCommand {
         // Read twice: nothing is written of an archive that is not whole.
         let settings = try verify(source)
         umask(0o077)
-        if !Files.exists(typed) { try Files.createDirectory(typed) }
+        let isNew = !Files.exists(typed)
+        if isNew { try Files.createDirectory(typed) }
         let directory = Files.absolute(typed)
         var written: [String] = []
         let facts: RestoredStore
@@ -30,6 +31,9 @@ enum RestoreCommand {
             facts = try unpack(source, settings: settings, to: directory, &written)
         } catch {
             for path in written { unlink(path) }
+            // Those that hold something else stay.
+            for folder in ["pki", "keys", "data"] { rmdir(Files.join(directory, folder)) }
+            if isNew { rmdir(directory) }
             throw error
         }
         let config = Files.join(directory, Backup.settingsName)

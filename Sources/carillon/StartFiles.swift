@@ -8,10 +8,10 @@ enum StartFiles {
     static func read(_ instance: Instance) throws(CommandError) -> InstanceFiles {
         try checkThere(instance)
         try checkPermissions(instance)
+        try checkDates(of: instance.certificatePath, command: "renew")
+        try checkDates(of: instance.authorityPath, command: "roll-over")
         let server = try instance.serverPair.read()
         let authority = try instance.authorityPair.read()
-        try checkDates(of: server.certificatePEM, at: instance.certificatePath, command: "renew")
-        try checkDates(of: authority.certificatePEM, at: instance.authorityPath, command: "roll-over")
         return InstanceFiles(
             certificatePEM: server.certificatePEM,
             keyPEM: server.keyPEM,
@@ -46,8 +46,8 @@ enum StartFiles {
         }
     }
 
-    private static func checkDates(of pem: [UInt8], at path: String, command: String) throws(CommandError) {
-        let certificate = try Self.certificate(pem, at: path)
+    private static func checkDates(of path: String, command: String) throws(CommandError) {
+        let certificate = try Self.certificate(Files.read(path), at: path)
         guard certificate.notAfter <= Clock.wall() / 1_000_000_000 else { return }
         let date = shownUTC(seconds: certificate.notAfter)
         let message = "the certificate in \(path) expired on \(date); type: carillon certificate \(command)"

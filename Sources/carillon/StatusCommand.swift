@@ -29,7 +29,7 @@ enum StatusCommand {
         }
         func rate(_ field: String) -> String { status[field]?.double.map { "\(oneDecimal($0))/s" } ?? "-" }
         let state = status["draining"]?.bool == true ? "draining" : "running"
-        let days = status["certificateSecondsLeft"]?.double.map { "\(Int($0 / 86_400)) days" } ?? "-"
+        func days(_ field: String) -> String { status[field]?.double.map { "\(Int($0 / 86_400)) days" } ?? "-" }
         let age = status["queuedOldestSeconds"]?.double.map { duration(seconds: $0) } ?? "-"
         return [
             "carillon \(show("version")) at \(url): \(state), \(show("environment")), since \(show("startedAt"))",
@@ -40,7 +40,7 @@ enum StatusCommand {
             "  delivered          \(rate("deliveredPerSecond"))",
             "  delivery p50, p99  \(milliseconds("deliverySecondsP50")), \(milliseconds("deliverySecondsP99"))",
             "  store lag          \(milliseconds("storeLagSeconds"))",
-            "  certificate        \(days) left",
+            "  certificate        \(days("certificateSecondsLeft")) left, authority \(days("authoritySecondsLeft"))",
         ]
     }
 }

@@ -11,7 +11,8 @@ import Testing
             """
             {"version":"1.0","environment":"development","startedAt":"2026-01-01T00:00:00.000Z","draining":false,
              "sessions":2,"queued":3,"queuedOldestSeconds":7300,"acceptedPerSecond":1.25,"deliveredPerSecond":0,
-             "deliverySecondsP50":0.0012,"deliverySecondsP99":null,"storeLagSeconds":0.01,"certificateSecondsLeft":864000}
+             "deliverySecondsP50":0.0012,"deliverySecondsP99":null,"storeLagSeconds":0.01,"certificateSecondsLeft":864000,
+             "authoritySecondsLeft":8640000}
             """
         )
         #expect(
@@ -24,7 +25,7 @@ import Testing
                 "  delivered          0.0/s",
                 "  delivery p50, p99  1.2 ms, -",
                 "  store lag          10.0 ms",
-                "  certificate        10 days left",
+                "  certificate        10 days left, authority 100 days",
             ]
         )
     }

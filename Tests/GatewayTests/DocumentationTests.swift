@@ -1,6 +1,7 @@
 import Foundation
 import Gateway
 import PushCore
+import TLS
 import Testing
 
 /// The documents say what the tables in the source say. A test that fails prints the rows to write.
@@ -35,6 +36,11 @@ import Testing
     @Test func `every metric stands with its kind and meaning`() {
         let wanted = MetricName.allCases.map { [$0.rawValue, $0.kind.rawValue, $0.help] }
         expect(operations.rows(under: "Metrics"), columns: [0, 1, 3], are: wanted)
+    }
+
+    @Test func `every certificate's life stands with its reason`() {
+        let wanted = CertificateLife.allCases.map { [$0.rawValue, "\($0.days)", $0.reason] }
+        expect(operations.rows(under: "Lifetimes"), columns: [0, 1, 2], are: wanted)
     }
 
     @Test func `every result that a metric counts is explained`() {

@@ -83,7 +83,7 @@ def test_status(sandbox):
     assert set(status) == {
         "version", "environment", "startedAt", "draining", "sessions", "queued", "queuedOldestSeconds",
         "acceptedPerSecond", "deliveredPerSecond", "deliverySecondsP50", "deliverySecondsP99", "storeLagSeconds",
-        "certificateSecondsLeft",
+        "certificateSecondsLeft", "authoritySecondsLeft",
     }  # fmt: skip
     assert status["environment"] == "development" and status["draining"] is False
     assert TIME.fullmatch(status["startedAt"])
