@@ -68,7 +68,8 @@ package struct LoadedConfig: Sendable {
     /// A line is empty, a comment, or `key = value`; a comment may follow. The last line for a key counts, as in
     /// redis.conf and postgresql.conf.
     private mutating func readFile(_ text: String) {
-        let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
+        // Not "\n": of a file from Windows "\r\n" is one character, and all of it would be one comment.
+        let lines = text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
         for (index, raw) in lines.enumerated() {
             let line = trimmed(withoutComment(String(raw)))
             guard !line.isEmpty else { continue }

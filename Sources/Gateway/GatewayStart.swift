@@ -213,15 +213,22 @@ private func makeHome(_ share: HomeShare, _ shared: LoopShared, _ catalog: Catal
         of: shared.mailboxes.count
     )
     let home = Home(config: shared.config, metrics: shared.metrics, numbers: numbers)
-    for device in share.devices { home.restore(device) }
-    var byNumber: [UInt64: RegistrationState] = [:]
-    for registration in share.registrations {
-        home.restore(registration, topic: catalog.topicsByName[registration.topic])
-        byNumber[registration.number] = home.registrations[registration.token]
-    }
-    for push in share.pushes {
-        if let registration = byNumber[push.registration] { home.restore(push, for: registration) }
-    }
-    for (token, bucket) in share.elsewhere { home.elsewhere[token] = bucket }
+    home.restore(share, catalog)
     return home
+}
+
+extension Home {
+    /// Takes all that the store kept for it.
+    func restore(_ share: HomeShare, _ catalog: Catalog) {
+        for device in share.devices { restore(device) }
+        var byNumber: [UInt64: RegistrationState] = [:]
+        for registration in share.registrations {
+            restore(registration, topic: catalog.topicsByName[registration.topic])
+            byNumber[registration.number] = registrations[registration.token]
+        }
+        for push in share.pushes {
+            if let registration = byNumber[push.registration] { restore(push, for: registration) }
+        }
+        for (token, bucket) in share.elsewhere { elsewhere[token] = bucket }
+    }
 }

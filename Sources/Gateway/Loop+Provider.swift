@@ -208,7 +208,7 @@ extension Loop {
 private let pseudoHeaders: UInt64 = 1 << RequestField.method.rawValue | 1 << RequestField.path.rawValue
 
 /// Where the token begins after `bearer ` of any case; nil for another scheme, or nothing after it.
-private func bearerTokenStart(_ header: Span<UInt8>) -> Int? {
+func bearerTokenStart(_ header: Span<UInt8>) -> Int? {
     let scheme = Array("bearer ".utf8)
     guard header.count > scheme.count else { return nil }
     for (index, byte) in scheme.enumerated() {

@@ -42,12 +42,16 @@ package final class SQLiteStore: MessageStore {
         snapshot.keys = try reader.keys()
         snapshot.devices = try reader.devices()
         snapshot.registrations = try reader.registrations()
-        snapshot.lastRegistrationNumber = UInt64(bitPattern: try database.number(StoreSQL.lastRegistration))
-        snapshot.lastPushNumber = UInt64(bitPattern: try database.number(StoreSQL.reserved))
+        snapshot.lastRegistrationNumber = try reader.lastNumber(StoreSQL.lastRegistration)
+        snapshot.lastPushNumber = try reader.lastNumber(StoreSQL.reserved)
         snapshot.isNew = isNew
 
         var sieve = PushSieve(at: now)
-        try reader.pushes { sieve.add($0) }
+        try reader.pushes { push in
+            sieve.add(push)
+            // Above what was reserved only in a file that was changed by hand; the store refuses a number twice.
+            snapshot.lastPushNumber = max(snapshot.lastPushNumber, push.number)
+        }
         snapshot.pushes = sieve.pushes
         // At once, and the older first: once the newer of two is gone, nothing would tell that the older was replaced.
         try commit(sieve.stale.sorted().map { .discard($0) })

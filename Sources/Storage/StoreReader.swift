@@ -4,15 +4,24 @@ import PushCore
 struct StoreReader {
     private let database: Database
 
+    /// What numbers pushes and registrations have. Nobody counts so far, and counting on from there never overflows.
+    private static let numbers: ClosedRange<Int64> = 1...1 << 62
+
     init(_ database: Database) { self.database = database }
 
     /// Calls `body` with each push, by number, ascending.
     func pushes(_ body: (Push) -> Void) throws(StoreError) {
         try each(StoreSQL.pushes, "pushes") { row in
-            guard let priority = Priority(rawValue: UInt8(clamping: row.number(2))) else { return false }
+            guard Self.numbers.contains(row.number(0)), Self.numbers.contains(row.number(1)),
+                let priority = Priority(rawValue: UInt8(clamping: row.number(2)))
+            else { return false }
             let type = PushType(code: UInt8(clamping: row.number(3)))
             guard type != nil || row.number(3) == 0, let apnsID = row.withBytes(6, { UUIDText($0) }),
                 let uniqueID = row.withBytes(7, { UniqueID($0) })
+            else { return false }
+            // One that is tried once is not stored, and a longer one would not fit into its frame.
+            guard row.number(4) > row.number(5), row.withBytes(8, { $0.count <= Limits.collapseID }),
+                row.number(9) <= Limits.voipPayload
             else { return false }
             body(
                 Push(
@@ -36,7 +45,8 @@ struct StoreReader {
 
     func registrations() throws(StoreError) -> [Registration] {
         try all(StoreSQL.registrations, "registrations") { row in
-            guard let token = DeviceToken(row.bytes(1)),
+            guard Self.numbers.contains(row.number(0)), let token = DeviceToken(row.bytes(1)),
+                row.withBytes(3, { (1...Limits.topic).contains($0.count) }),
                 let state = Registration.State(rawValue: UInt8(clamping: row.number(5)))
             else { return nil }
             return Registration(
@@ -88,6 +98,15 @@ struct StoreReader {
                 revokedAt: row.moment(6)
             )
         }
+    }
+
+    /// The highest number that was given.
+    func lastNumber(_ sql: String) throws(StoreError) -> UInt64 {
+        let number = try database.number(sql)
+        guard number == 0 || Self.numbers.contains(number) else {
+            throw StoreError(.damaged, "the last number, \(number), makes no sense", file: database.file)
+        }
+        return UInt64(number)
     }
 
     private func all<Value>(

@@ -25,6 +25,14 @@ import Testing
         #expect(config.tlsKey == "a#b")
     }
 
+    @Test(arguments: ["\n", "\r\n", "\r"])
+    func `lines end as they do on any system`(_ end: String) throws {
+        let text = ["# Settings", "queue.limit = 7", "threads = 2", ""].joined(separator: end)
+        let loaded = try LoadedConfig(fileText: text, environment: [:], overrides: [])
+        #expect(loaded.config.queueLimit == 7)
+        #expect(loaded.source(of: "threads") == .file(line: 3))
+    }
+
     @Test func `every mistake is named at once with its place and the nearest key`() {
         let error = #expect(throws: ConfigError.self) {
             try Config.load(

@@ -73,7 +73,12 @@ import Testing
         "update pushes set unique_id = x''", "update registrations set token = x''",
         "update registrations set state = 9", "update devices set key_type = 'x'",
         "update devices set base_token = x''",
-        "update keys set environment = 'x'",
+        "update keys set environment = 'x'", "update reserved set numbers = -1",
+        "update pushes set number = -1", "update pushes set number = 9223372036854775807",
+        "update pushes set registration = 0", "update pushes set expires = accepted",
+        "update pushes set payload = zeroblob(70000)", "update pushes set collapse_id = zeroblob(65)",
+        "update registrations set number = 9223372036854775807", "update registrations set topic = ''",
+        "update registrations set topic = hex(zeroblob(40000))",
     ])
     func `a row that makes no sense is not left out silently`(_ damage: String) throws {
         let folder = try TemporaryFolder()
@@ -85,6 +90,16 @@ import Testing
         try store.database().execute(damage)
         let error = #expect(throws: StoreError.self) { try store.load(at: Sample.now) }
         #expect(error?.kind == .damaged && error?.what.contains("makes no sense") == true)
+    }
+
+    @Test func `a number above those that were reserved is not given again`() throws {
+        let folder = try TemporaryFolder()
+        let store = try SQLiteStore(path: folder.database)
+        try store.commit([.append(Sample.push(1))])
+        try store.database().execute("update reserved set numbers = 0; update pushes set number = 7")
+        let last = try store.load(at: Sample.now).lastPushNumber
+        try store.commit([.append(Sample.push(last + 1))])
+        #expect(try store.load(at: Sample.now).numbers == [7, 8])
     }
 
     @Test func `wherever the disk fills up, a transaction is whole or not there`() throws {
