@@ -106,6 +106,18 @@ let package = Package(
         ),
         .testTarget(name: "PeerLoadTests", dependencies: ["BenchmarkSupport", "peerload"], swiftSettings: checked),
         .testTarget(name: "TidyTests", swiftSettings: checked),
+
+        // The entries of scripts/fuzz, run over what they start from and what crashed them once.
+        .testTarget(
+            name: "FuzzTests",
+            dependencies: [
+                "Admin", "COpenSSL", "Client", "Gateway", "HTTP2", "JSON", "PushCore", "Reactor", "Storage", "TLS",
+                "TLSRecord", "Wire",
+            ],
+            path: "Fuzz",
+            exclude: ["README.md", "corpus", "crashes"],
+            swiftSettings: checked
+        ),
     ],
     cxxLanguageStandard: .cxx17
 )

@@ -3,10 +3,8 @@ import Wire
 
 /// What a gateway may say to our own device: it means the same however it is cut, each notification is acknowledged
 /// once, and all that the device says can be read. The first byte says how long the pieces are.
-@_cdecl("LLVMFuzzerTestOneInput")
-public func fuzzCourierConversation(_ start: UnsafePointer<UInt8>?, _ count: Int) -> Int32 {
-    let input = Array(UnsafeBufferPointer(start: start, count: count))
-    guard let first = input.first else { return 0 }
+func fuzzCourierConversation(_ input: [UInt8]) {
+    guard let first = input.first else { return }
     let stream = Array(input.dropFirst())
     let whole = said(to: stream, cut: .max)
     precondition(whole == said(to: stream, cut: 1 + Int(first)), "the cut changes the result")
@@ -23,7 +21,6 @@ public func fuzzCourierConversation(_ start: UnsafePointer<UInt8>?, _ count: Int
     }
     precondition(decoder.bufferedCount == 0, "the device said half a message")
     precondition(acknowledged == whole.notifications, "not each notification is acknowledged once")
-    return 0
 }
 
 private struct Said: Equatable {

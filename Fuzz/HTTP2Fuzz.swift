@@ -2,10 +2,8 @@ import HTTP2
 
 /// A connection means the same however its bytes are cut, and keeps its bounds. The first byte says how long the pieces
 /// are, the second whether a good preface goes before the rest, which comes in two turns.
-@_cdecl("LLVMFuzzerTestOneInput")
-public func fuzzHTTP2(_ start: UnsafePointer<UInt8>?, _ count: Int) -> Int32 {
-    let input = Array(UnsafeBufferPointer(start: start, count: count))
-    guard input.count > 2 else { return 0 }
+func fuzzHTTP2(_ input: [UInt8]) {
+    guard input.count > 2 else { return }
     let hello = Array("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".utf8) + [0, 0, 0, 4, 0, 0, 0, 0, 0]
     let bytes = (input[1] & 1 == 0 ? hello : []) + input[2...]
     let turns = [Array(bytes.prefix(bytes.count / 2)), Array(bytes.dropFirst(bytes.count / 2))]
@@ -13,11 +11,10 @@ public func fuzzHTTP2(_ start: UnsafePointer<UInt8>?, _ count: Int) -> Int32 {
     let whole = outcome(of: turns, cut: .max)
     let cut = outcome(of: turns, cut: 1 + Int(input[0]))
     // nghttp2 counts a CONTINUATION of a skipped block again for each piece of its header.
-    guard whole.error != .tooManyContinuations, cut.error != .tooManyContinuations else { return 0 }
+    guard whole.error != .tooManyContinuations, cut.error != .tooManyContinuations else { return }
     // After the peer's GOAWAY nghttp2 reads what is left of a piece, but no further piece.
-    guard !whole.isPeerLeaving else { return 0 }
+    guard !whole.isPeerLeaving else { return }
     precondition(whole == cut, "the cut changes the result")
-    return 0
 }
 
 /// What came of a connection.

@@ -3,10 +3,8 @@ import Client
 /// What a server may say to the load generator's provider: it means the same however it is cut, and no request is
 /// answered twice. The first byte says how long the pieces are, the second how many requests go out before each half
 /// of the rest, and whether good SETTINGS stand in front.
-@_cdecl("LLVMFuzzerTestOneInput")
-public func fuzzProviderConversation(_ start: UnsafePointer<UInt8>?, _ count: Int) -> Int32 {
-    let input = Array(UnsafeBufferPointer(start: start, count: count))
-    guard input.count > 2 else { return 0 }
+func fuzzProviderConversation(_ input: [UInt8]) {
+    guard input.count > 2 else { return }
     let settings: [UInt8] = [0, 0, 0, 4, 0, 0, 0, 0, 0]
     let bytes = (input[1] & 1 == 0 ? settings : []) + input[2...]
     let halves = [Array(bytes.prefix(bytes.count / 2)), Array(bytes.dropFirst(bytes.count / 2))]
@@ -14,7 +12,6 @@ public func fuzzProviderConversation(_ start: UnsafePointer<UInt8>?, _ count: In
 
     let whole = outcome(of: halves, cut: .max, requests: requests)
     precondition(whole == outcome(of: halves, cut: 1 + Int(input[0]), requests: requests), "the cut changes the result")
-    return 0
 }
 
 /// What came of a conversation.

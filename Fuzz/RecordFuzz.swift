@@ -3,10 +3,8 @@ import TLSRecord
 
 /// A stream of records, some good, some not, gives the same as a second reader that is written from the RFC alone and
 /// has its keys and ciphers from other calls of OpenSSL; and the same however it is cut.
-@_cdecl("LLVMFuzzerTestOneInput")
-public func fuzzRecords(_ start: UnsafePointer<UInt8>?, _ count: Int) -> Int32 {
-    let input = Array(UnsafeBufferPointer(start: start, count: count))
-    guard let first = input.first else { return 0 }
+func fuzzRecord(_ input: [UInt8]) {
+    guard let first = input.first else { return }
     let suite = CipherSuite.allCases[Int(first) % CipherSuite.allCases.count]
     let stream = written(input.dropFirst(), suite)
     var reader = ReferenceReader(suite)
@@ -22,7 +20,6 @@ public func fuzzRecords(_ start: UnsafePointer<UInt8>?, _ count: Int) -> Int32 {
         precondition(other.error != nil || other.content == dripped.content, "the cut changes the content")
     }
     sealed(input, suite)
-    return 0
 }
 
 /// What a stream of records came to.

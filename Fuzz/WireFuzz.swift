@@ -1,11 +1,10 @@
+import PushCore
 import Wire
 
 /// Both directions of the device protocol: a stream means the same however it is cut, and what was read can be
 /// written and read again. The first byte says how long the pieces are.
-@_cdecl("LLVMFuzzerTestOneInput")
-public func fuzzWire(_ start: UnsafePointer<UInt8>?, _ count: Int) -> Int32 {
-    let input = Array(UnsafeBufferPointer(start: start, count: count))
-    guard let first = input.first else { return 0 }
+func fuzzWire(_ input: [UInt8]) {
+    guard let first = input.first else { return }
     let stream = Array(input.dropFirst())
     let cut = 1 + Int(first)
 
@@ -20,7 +19,17 @@ public func fuzzWire(_ start: UnsafePointer<UInt8>?, _ count: Int) -> Int32 {
     written = []
     for message in fromServer.messages { message.encode(into: &written) }
     precondition(readAsDevice(written, cut: .max).messages == fromServer.messages, "a server's message changed")
-    return 0
+
+    checkNonce(Array(stream.prefix(ConnectNonce.count)))
+    for case .connect(let connect) in fromDevice.messages { checkNonce(connect.nonce ?? []) }
+}
+
+/// A nonce is its bytes again, unless its time is beyond all that can be counted; then it is as far ahead as can be.
+private func checkNonce(_ bytes: [UInt8]) {
+    guard let nonce = ConnectNonce(bytes) else { return precondition(bytes.count != 17 || bytes[0] != 0, "refused") }
+    let isFar = nonce.made.milliseconds == Int64.max / 1_000_000
+    precondition(isFar || nonce.bytes == bytes, "another nonce")
+    precondition(nonce.made >= Moment(nanoseconds: 0), "before 1970")
 }
 
 /// The messages before the end or the first error, and that error.

@@ -40,7 +40,7 @@ struct SourceFile: CustomTestStringConvertible, Sendable {
         let kind = path.split(separator: "/").last?.split(separator: ".").dropFirst().last ?? ""
         return ["", "swift", "c", "cpp", "h", "md", "py", "txt", "modulemap"].contains(kind)
             && !path.hasPrefix("Tests/TidyTests/") && !path.contains("/corpus/") && !path.contains("/crashes/")
-            && !path.contains("/work/") && !path.contains("/__pycache__/") && !path.contains("/.")
+            && !path.contains("/__pycache__/") && !path.contains("/.")
     }
 
     private static func files(in folders: [String], where isWanted: (String) -> Bool) -> [SourceFile] {
