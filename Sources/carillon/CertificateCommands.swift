@@ -15,7 +15,7 @@ enum CertificateCommands {
             summary: "list the certificates in force, when they end, and who depends on them",
             options: CommandOption.adminAccess,
             example: "carillon certificate list",
-            run: { invocation throws(CommandError) in try certificates.run(invocation) }
+            run: list
         ),
         Command(
             name: "certificate renew",
@@ -42,10 +42,20 @@ enum CertificateCommands {
         ),
     ]
 
-    private static let certificates = ListCommand(
-        path: "/v1/certificates",
-        columns: [("NAME", "name"), ("ENDS", "notAfter"), ("DEVICES", "devices"), ("NAMES", "names")]
-    )
+    private static func list(_ invocation: Invocation) throws(CommandError) -> Outcome {
+        let gateway = try AdminGateway(invocation)
+        guard !invocation.wantsJSON else {
+            Output.json(try gateway.request("GET", "/v1/certificates"))
+            return .done
+        }
+        let rows = try gateway.items("/v1/certificates").map { item in
+            let days = item["secondsLeft"]?.double.map { "\(Int($0 / 86_400))" } ?? "-"
+            let fields = ["devices", "firstDeviceNotAfter", "names"].map { item[$0].flatMap(text) ?? "-" }
+            return [item["name"].flatMap(text) ?? "-", item["notAfter"].flatMap(text) ?? "-", days] + fields
+        }
+        Output.table(["NAME", "ENDS", "DAYS LEFT", "DEVICES", "FIRST OF THEM ENDS", "NAMES"], rows)
+        return .done
+    }
 
     private static func renew(_ invocation: Invocation) throws(CommandError) -> Outcome {
         let instance = try Instance.require(invocation)

@@ -216,6 +216,8 @@ def test_an_authority_is_replaced_while_its_devices_and_clients_go_on(fresh):
     courier.close()
     counts = certificates(instance)
     assert (counts["authority"]["devices"], counts["authority_retiring"]["devices"]) == (1, 1)
+    for name in ("authority", "authority_retiring"):
+        assert counts[name]["firstDeviceNotAfter"] <= counts[name]["notAfter"]
     error = run(instance, "certificate", "roll-over", status=1)
     assert error["error"]["code"] == "exists"
 

@@ -12,6 +12,16 @@ import Testing
         )
     }
 
+    @Test func `a message in parts has the digest of the whole`() {
+        let message = Array((0..<1_000).map { UInt8(truncatingIfNeeded: $0) })
+        for cut in [0, 1, 63, 64, 65, 1_000] {
+            let digest = RunningDigest()
+            digest.update(message.span.extracting(..<cut))
+            digest.update(message.span.extracting(cut...))
+            #expect(digest.finish() == Digest.sha256(message.span))
+        }
+    }
+
     @Test func `secrets are equal when all their bytes are`() {
         #expect(equal([1, 2, 3], [1, 2, 3]))
         #expect(equal([], []))
