@@ -42,7 +42,7 @@ let package = Package(
         .target(name: "HTTP2", dependencies: ["CNGHTTP2"], swiftSettings: checked + hot),
         .target(name: "JSON", dependencies: ["CSimdJSON"], swiftSettings: checked),
         .target(name: "Storage", dependencies: ["CSQLite", "PushCore", "Reactor"], swiftSettings: checked),
-        .target(name: "Admin", dependencies: ["CMicroHTTPD"], swiftSettings: checked),
+        .target(name: "Admin", dependencies: ["CMicroHTTPD", "Reactor"], swiftSettings: checked),
 
         // What joins them.
         .target(

@@ -6,6 +6,14 @@ package struct AdminRequest: Sendable {
     package var target: RequestTarget
     /// The header of that name; nil without one.
     package var authorization: String?
+    /// The server's name as the client knows it: the header `Host`.
+    package var host: String?
+    /// The page that makes a browser send this: the header `Origin`.
+    package var origin: String?
+    /// What a browser says of that page: the header `Sec-Fetch-Site`.
+    package var fetchSite: String?
+    /// What the body is said to be.
+    package var contentType: String?
     /// The whole body; empty when there is none.
     package var body: [UInt8]
     /// Whether the request comes from this machine, so that nobody on the way could read or change it.

@@ -25,7 +25,7 @@ package struct AdminResponse: Sendable {
     }
 
     /// An error in the admin API's form. `message` needs no escaping.
-    init(status: Int, code: StaticString, message: StaticString) {
+    init(status: Int, code: StaticString, message: String) {
         self.init(status: status, body: Array(#"{"error":{"code":"\#(code)","message":"\#(message)"}}"#.utf8))
     }
 }

@@ -38,10 +38,10 @@ package final class AdminServer {
     }
 }
 
-/// libmicrohttpd's own bounds; those of a request are in `Exchange`.
+/// libmicrohttpd's own bounds; those of a request are in `Exchange` and `MessageHead`.
 private enum Bound {
-    /// Threads. Operators, a scraper, and some that follow the log.
-    static let connections = 64
+    /// Threads: past `ConnectionTable.places` one goes for each that comes.
+    static let connections = ConnectionTable.places + ConnectionTable.spares
     /// Silence that ends a connection.
     static let idleSeconds = 60
     /// Memory of one connection, hence its request line and headers together; beyond it the answer is 431.

@@ -10,6 +10,30 @@ struct Connection {
         MHD_lookup_connection_value(raw, .HEADER_KIND, name).map { String(cString: $0) }
     }
 
+    /// What the request's first lines say of the rest.
+    var head: MessageHead {
+        MessageHead(
+            method: method,
+            length: header("Content-Length").flatMap { Int($0) },
+            encoding: header("Transfer-Encoding"),
+            repeated: MessageHead.singular.first { count(of: $0) > 1 }
+        )
+    }
+
+    /// How often a header comes.
+    private func count(of name: String) -> Int {
+        name.withCString { name in
+            var search = HeaderSearch(name: name)
+            let each: MHD_KeyValueIterator = { context, _, key, _ in
+                let search = context?.assumingMemoryBound(to: HeaderSearch.self)
+                if let search, let key, strcasecmp(key, search.pointee.name) == 0 { search.pointee.count += 1 }
+                return .YES
+            }
+            MHD_get_connection_values(raw, .HEADER_KIND, each, &search)
+            return search.count
+        }
+    }
+
     /// Whether the peer's address is 127.0.0.0/8 or ::1, however written.
     var peerIsLoopback: Bool {
         guard let address = CMicroHTTPD_peer(raw) else { return false }
@@ -38,6 +62,12 @@ struct Connection {
     }
 }
 
+/// A header that is counted.
+private struct HeaderSearch {
+    let name: UnsafePointer<CChar>
+    var count = 0
+}
+
 /// IPv6: ::1, or 127.x.x.x mapped into it.
 private func isLoopback(_ address: UnsafeRawBufferPointer) -> Bool {
     let isMapped = address.starts(with: [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF])
@@ -45,11 +75,6 @@ private func isLoopback(_ address: UnsafeRawBufferPointer) -> Bool {
 }
 
 private func make(_ response: AdminResponse) -> OpaquePointer? {
-    guard let stream = response.stream else {
-        return response.body.withUnsafeBytes {
-            // The bytes are copied, in spite of the parameter's type.
-            MHD_create_response_from_buffer($0.count, .init(mutating: $0.baseAddress), .RESPMEM_MUST_COPY)
-        }
-    }
-    return EventBody(stream).response()
+    if let stream = response.stream { return EventBody(stream).response() }
+    return WholeBody(response.body).response()
 }

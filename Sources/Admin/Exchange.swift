@@ -30,9 +30,19 @@ final class Exchange {
                     for: Unmanaged<Service>.fromOpaque(context).takeUnretainedValue()
                 )
             },
-            end: { _, _, exchange, _ in
-                guard let exchange = exchange?.pointee else { return }
+            end: { context, connection, exchange, _ in
+                guard let context, let connection, let exchange = exchange?.pointee else { return }
+                Unmanaged<Service>.fromOpaque(context).takeUnretainedValue().connections.release(connection)
                 Unmanaged<Exchange>.fromOpaque(exchange).release()
+            },
+            connect: { context, connection, _, event in
+                guard let context, let connection else { return }
+                let table = Unmanaged<Service>.fromOpaque(context).takeUnretainedValue().connections
+                if event == .CONNECTION_NOTIFY_STARTED {
+                    table.began(connection, descriptor: CMicroHTTPD_descriptor(connection))
+                } else {
+                    table.ended(connection)
+                }
             },
             context: context
         )
@@ -43,12 +53,18 @@ final class Exchange {
     {
         guard hasHeaders else {
             hasHeaders = true
-            let length = connection.header("Content-Length").flatMap { Int($0) } ?? 0
-            guard let refusal = service.refusal(method: connection.method, declaredLength: length) else { return .YES }
+            guard let refusal = connection.head.refusal else { return .YES }
             return connection.send(refusal)
         }
         guard part.isEmpty else { return take(part) }
-        return connection.send(excess > 0 ? Service.tooLarge : service.answer(request(from: connection)))
+        service.connections.asked(connection.raw)
+        guard excess == 0 else { return connection.send(Service.tooLarge) }
+        let answer = service.answer(request(from: connection))
+        guard let stream = answer.stream, !service.connections.hold(connection.raw) else {
+            return connection.send(answer)
+        }
+        stream.cancel()
+        return connection.send(Service.tooManyFollow)
     }
 
     /// Keeps a part of the body; NO closes the connection.
@@ -65,6 +81,10 @@ final class Exchange {
     private func request(from connection: Connection) -> AdminRequest {
         var request = AdminRequest(method: connection.method, target: target, body: body)
         request.authorization = connection.header("Authorization")
+        request.host = connection.header("Host")
+        request.origin = connection.header("Origin")
+        request.fetchSite = connection.header("Sec-Fetch-Site")
+        request.contentType = connection.header("Content-Type")
         request.peerIsLoopback = connection.peerIsLoopback
         return request
     }

@@ -5,6 +5,7 @@ struct CMicroHTTPD_callbacks {
     void *(*begin)(void *context, const char *uri, struct MHD_Connection *connection);
     MHD_AccessHandlerCallback receive;
     MHD_RequestCompletedCallback end;
+    MHD_NotifyConnectionCallback connect;
     void *context;
 };
 
@@ -14,6 +15,7 @@ static inline struct MHD_Daemon *CMicroHTTPD_start(unsigned flags, const struct 
     return MHD_start_daemon(flags, 0, NULL, NULL, callbacks->receive, callbacks->context,
                             MHD_OPTION_URI_LOG_CALLBACK, callbacks->begin, callbacks->context,
                             MHD_OPTION_NOTIFY_COMPLETED, callbacks->end, callbacks->context,
+                            MHD_OPTION_NOTIFY_CONNECTION, callbacks->connect, callbacks->context,
                             MHD_OPTION_ARRAY, options, MHD_OPTION_END);
 }
 
@@ -21,6 +23,12 @@ static inline struct MHD_Daemon *CMicroHTTPD_start(unsigned flags, const struct 
 static inline const struct sockaddr *CMicroHTTPD_peer(struct MHD_Connection *connection) {
     const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
     return info ? info->client_addr : NULL;
+}
+
+/// The same.
+static inline int CMicroHTTPD_descriptor(struct MHD_Connection *connection) {
+    const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+    return info ? info->connect_fd : -1;
 }
 
 /// A macro with a cast, which Swift does not import.

@@ -1,5 +1,6 @@
 import Admin
 import JSON
+import PushCore
 
 /// One JSON object.
 func json(_ fields: (inout JSONWriter) -> Void) -> [UInt8] {
@@ -8,47 +9,91 @@ func json(_ fields: (inout JSONWriter) -> Void) -> [UInt8] {
     return writer.bytes
 }
 
-/// The request's body as an object.
-func object(_ request: AdminRequest) throws(AdminFailure) -> JSONValue {
-    // Where it breaks helps nobody: the body is a line or two.
-    guard let value = try? JSONValue(parsing: request.body.span), case .object = value else {
-        throw .badRequest("the body must be a JSON object")
+/// What a member of a body must be.
+enum FieldKind {
+    case text
+    case flag
+    /// A whole number that is not negative.
+    case count
+    /// A list of at most `Limits.keyTopics` texts.
+    case texts
+
+    /// What is wrong with a value of the member `name`; nil when nothing is.
+    fileprivate func problem(_ name: String, _ value: JSONValue) -> String? {
+        switch self {
+        case .text: value.string == nil ? "\(name) must be text, not \(value.described)" : nil
+        case .flag: value.bool == nil ? "\(name) must be true or false, not \(value.described)" : nil
+        case .count:
+            value.int.map { $0 >= 0 } == true
+                ? nil : "\(name) must be a whole number from 0 up, not \(value.described)"
+        case .texts: problem(name, of: value)
+        }
+    }
+
+    private func problem(_ name: String, of list: JSONValue) -> String? {
+        guard let items = list.array else { return "\(name) must be a list of texts, not \(list.described)" }
+        guard items.count <= Limits.keyTopics else { return "\(name) must have at most \(Limits.keyTopics) items" }
+        let wrong = items.firstIndex { $0.string == nil }
+        return wrong.map { "\(name)[\($0)] must be text, not \(items[$0].described)" }
+    }
+}
+
+/// The request's body as an object that has members of these names and kinds only, each once: a misspelt `topics` must
+/// not make a key for everything, nor a number in its place. A member that is null is as good as none.
+func object(
+    _ request: AdminRequest,
+    _ fields: KeyValuePairs<String, FieldKind>
+) throws(AdminFailure) -> JSONValue {
+    let value: JSONValue
+    do throws(JSONError) {
+        value = try JSONValue(parsing: request.body.span)
+    } catch {
+        throw .badRequest("the body must be a JSON object, and this is no JSON: \(error)")
+    }
+    guard case .object(let members) = value else {
+        throw .badRequest("the body must be a JSON object, not \(value.described)")
+    }
+    var seen: Set<String> = []
+    for (name, value) in members {
+        guard let field = fields.first(where: { $0.key == name }) else { throw unknownField(name, fields.map(\.key)) }
+        guard seen.insert(name).inserted else { throw .badRequest("\(name) stands twice") }
+        if !value.isNull, let problem = field.value.problem(name, value) { throw .badRequest(problem) }
     }
     return value
 }
 
+private func unknownField(_ name: String, _ names: [String]) -> AdminFailure {
+    let shown = String(name.prefix(100))
+    let hint = nearest(to: shown, in: names).map { "; did you mean \($0)?" } ?? ""
+    return .badRequest("unknown field '\(shown)'; there are \(names.joined(separator: ", "))\(hint)")
+}
+
 extension JSONValue {
-    /// A member that must be text.
+    /// A member that must be there, and is text.
     func text(_ name: String) throws(AdminFailure) -> String {
-        guard let value = try optionalText(name) else { throw .badRequest("\(name) is missing") }
-        return value
+        guard let text = self[name]?.string else { throw .badRequest("\(name) is missing; it must be text") }
+        return text
     }
 
     /// The member `team`, which must have the form of a team's id.
     func team() throws(AdminFailure) -> String {
         let team = try text("team")
-        guard KeyID.isValid(team) else { throw .badRequest("a team id has 10 of A-Z 0-9, not '\(team)'") }
+        guard KeyID.isValid(team) else { throw .badRequest("a team id has 10 of A-Z 0-9, not '\(team.prefix(100))'") }
         return team
     }
 
-    /// A member that is true or false, or left out.
-    func optionalBool(_ name: String) throws(AdminFailure) -> Bool? {
-        guard let value = self[name], !value.isNull else { return nil }
-        guard let bool = value.bool else { throw .badRequest("\(name) must be true or false") }
-        return bool
-    }
+    /// The texts of a list; none when it is left out.
+    func texts(_ name: String) -> [String] { self[name]?.array?.compactMap(\.string) ?? [] }
 
-    /// A whole number that is not negative.
-    func optionalCount(_ name: String) throws(AdminFailure) -> Int? {
-        guard let value = self[name], !value.isNull else { return nil }
-        guard let count = value.int, count >= 0 else { throw .badRequest("\(name) must be a whole number from 0 up") }
-        return count
-    }
-
-    /// A member that is text, or left out.
-    func optionalText(_ name: String) throws(AdminFailure) -> String? {
-        guard let value = self[name], !value.isNull else { return nil }
-        guard let text = value.string else { throw .badRequest("\(name) must be text") }
-        return text
+    /// What kind of value it is; numbers are shown, they are short.
+    fileprivate var described: String {
+        switch self {
+        case .null: "null"
+        case .bool(let value): "\(value)"
+        case .integer, .unsigned, .number: String(decoding: encoded, as: UTF8.self)
+        case .string: "text"
+        case .array: "a list"
+        case .object: "an object"
+        }
     }
 }

@@ -8,6 +8,8 @@ enum AdminFailure: Error {
     /// The request is good; what it is about is not.
     case unusable(String)
     case methodNotAllowed
+    case misdirected(String)
+    case unsupportedContent(String)
     case unavailable
 
     var status: Int {
@@ -18,6 +20,8 @@ enum AdminFailure: Error {
         case .notFound: 404
         case .methodNotAllowed: 405
         case .exists: 409
+        case .unsupportedContent: 415
+        case .misdirected: 421
         case .unusable: 422
         case .unavailable: 503
         }
@@ -32,6 +36,8 @@ enum AdminFailure: Error {
         case .methodNotAllowed: "method_not_allowed"
         case .exists: "exists"
         case .unusable: "unusable"
+        case .unsupportedContent: "unsupported_content"
+        case .misdirected: "misdirected"
         case .unavailable: "unavailable"
         }
     }
@@ -39,7 +45,7 @@ enum AdminFailure: Error {
     var message: String {
         switch self {
         case .badRequest(let text), .notFound(let text), .exists(let text), .forbidden(let text),
-            .unusable(let text):
+            .unusable(let text), .misdirected(let text), .unsupportedContent(let text):
             text
         case .unauthorized: "send the instance's admin token as Authorization: Bearer"
         case .methodNotAllowed: "this path does not take that method"

@@ -6,15 +6,19 @@ import TLS
 /// The admin API: paths and methods to what `Control` does (docs/operations.md).
 struct AdminRoutes: Sendable {
     let control: Control
-    let token: [UInt8]
+    /// Read again for each request: a token is void as soon as its file says so.
+    let tokens: @Sendable () -> AdminTokens
+    private let door: AdminDoor
 
-    init(control: Control, token: String) {
+    init(control: Control, tokens: @escaping @Sendable () -> AdminTokens) {
         self.control = control
-        self.token = Array(token.utf8)
+        self.tokens = tokens
+        door = AdminDoor(control.shared.config)
     }
 
     func respond(to request: AdminRequest) -> AdminResponse {
         do throws(AdminFailure) {
+            try door.check(request, certificateNames: control.serverNames)
             return try route(request)
         } catch {
             return failure(error)
@@ -93,9 +97,19 @@ struct AdminRoutes: Sendable {
     }
 
     private func authorize(_ request: AdminRequest) throws(AdminFailure) {
-        let given = Array((request.authorization ?? "").utf8)
-        let expected = Array("Bearer ".utf8) + token
-        guard constantTimeEqual(given.span, expected.span) else { throw .unauthorized }
+        guard let access = tokens().access(request.authorization) else { throw .unauthorized }
+        try access.check(request)
+        try checkContent(request)
+    }
+
+    /// What a form can send without asking first is not taken for JSON, whatever it looks like. A script that says
+    /// nothing of its body is no form.
+    private func checkContent(_ request: AdminRequest) throws(AdminFailure) {
+        guard request.method == "POST", let type = request.contentType else { return }
+        let kind = type.prefix { $0 != ";" }
+        guard trimmed(String(kind)).lowercased() == "application/json" else {
+            throw .unsupportedContent("the body of a POST is JSON: send Content-Type: application/json")
+        }
     }
 
     private func failure(_ failure: AdminFailure) -> AdminResponse {

@@ -17,7 +17,9 @@ struct AppRoutes {
         case ("GET", let bundle?):
             guard let app = control.currentCatalog.apps[bundle] else { throw .notFound("no app \(bundle)") }
             return AdminResponse(status: 200, body: json { write(app, &$0) })
-        case ("POST", nil): return try add(object(request))
+        case ("POST", nil):
+            // The topics follow from the bundle; who sends an item back as it was read is not refused.
+            return try add(object(request, ["bundle": .text, "team": .text, "broadcast": .flag, "topics": .texts]))
         case ("DELETE", let bundle?): return try remove(bundle)
         default: throw .methodNotAllowed
         }
@@ -27,7 +29,7 @@ struct AppRoutes {
         let app = App(
             bundle: try body.text("bundle"),
             team: try body.team(),
-            broadcast: try body.optionalBool("broadcast") ?? false
+            broadcast: body["broadcast"]?.bool ?? false
         )
         try check(app)
         try control.update { catalog throws(AdminFailure) in
@@ -44,7 +46,9 @@ struct AppRoutes {
     private func check(_ app: App) throws(AdminFailure) {
         let allowed = app.bundle.utf8.allSatisfy { isNameByte($0) }
         guard allowed, (1...Limits.topic - 40).contains(app.bundle.utf8.count) else {
-            throw .badRequest("a bundle id has 1 to \(Limits.topic - 40) of A-Z a-z 0-9 . _ -, not '\(app.bundle)'")
+            throw .badRequest(
+                "a bundle id has 1 to \(Limits.topic - 40) of A-Z a-z 0-9 . _ -, not '\(app.bundle.prefix(100))'"
+            )
         }
         if let suffix = PushType.topicSuffixes.first(where: app.bundle.hasSuffix) {
             throw .badRequest("a bundle id must not end in \(suffix): that is a topic of the app before it")

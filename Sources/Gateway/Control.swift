@@ -45,6 +45,8 @@ final class Control: Sendable {
 
     var currentCatalog: Catalog { catalog.withLock { $0 } }
     var certificates: Certificates { shared.certificates }
+    /// What the server's certificate is for.
+    var serverNames: [String] { certificates.current.server.names }
     var now: Moment { shared.clock.now() }
 
     private static let patienceMilliseconds = Int(Limits.adminPatience.milliseconds)

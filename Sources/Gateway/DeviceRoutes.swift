@@ -20,7 +20,7 @@ struct DeviceRoutes {
             let found = try control.ask(bucket: device.bucket) { $0.home.devices[device].flatMap(DeviceView.init) }
             guard let found else { throw .notFound("no device \(id)") }
             return AdminResponse(status: 200, body: json { write(found, &$0) })
-        case ("POST", nil): return try enroll(object(request))
+        case ("POST", nil): return try enroll(object(request, ["name": .text, "keyType": .text, "csr": .text]))
         case ("DELETE", let id?):
             let device = try identify(id)
             let now = control.now
@@ -113,7 +113,7 @@ struct DeviceRoutes {
             switch body["keyType"]?.string ?? "ec" {
             case "ec": made = try PrivateKey.p256()
             case "rsa": made = try PrivateKey.rsa(bits: max(2048, control.shared.config.deviceMinimumRSABits))
-            case let other: throw TLSError.credentials("keyType is ec or rsa, not '\(other)'")
+            case let other: throw TLSError.credentials("keyType is ec or rsa, not '\(other.prefix(100))'")
             }
             try checkFit(made.publicKey.kind)
             return (made.publicKey, String(decoding: made.pem, as: UTF8.self))

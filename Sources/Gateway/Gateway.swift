@@ -14,8 +14,8 @@ package struct InstanceFiles: Sendable {
     package var caCertificatePEM: [UInt8]
     /// The authority's private key.
     package var caKeyPEM: [UInt8]
-    /// What the admin API asks for, without the end of its line.
-    package var adminToken: String
+    /// What admits to the admin API now; asked for each request.
+    package var adminTokens: @Sendable () -> AdminTokens
     /// Where the database lies; nil keeps everything in memory.
     package var storePath: String?
     /// Where the delivery log lies; nil keeps it in memory.
@@ -28,7 +28,7 @@ package struct InstanceFiles: Sendable {
         keyPEM: [UInt8],
         caCertificatePEM: [UInt8],
         caKeyPEM: [UInt8],
-        adminToken: String,
+        adminTokens: @escaping @Sendable () -> AdminTokens,
         storePath: String? = nil,
         deliveryLogPath: String? = nil,
         seed: [UInt8]? = nil
@@ -37,7 +37,7 @@ package struct InstanceFiles: Sendable {
         self.keyPEM = keyPEM
         self.caCertificatePEM = caCertificatePEM
         self.caKeyPEM = caKeyPEM
-        self.adminToken = adminToken
+        self.adminTokens = adminTokens
         self.storePath = storePath
         self.deliveryLogPath = deliveryLogPath
         self.seed = seed
@@ -85,8 +85,8 @@ package final class Gateway {
     package init(config: Config, files: InstanceFiles, testHooks: Bool, log: Log, clock: GatewayClock)
         throws(StartError)
     {
-        guard files.adminToken.utf8.count >= Limits.adminTokenMinimum else {
-            throw StartError("the admin token is too short to be a secret; put 32 random bytes in hex into admin.token")
+        guard files.adminTokens().admitsOperators else {
+            throw StartError("admin.token holds no secret; type: carillon admin rotate-token")
         }
         Machine.raiseOpenFileLimit()
         let count = config.threads > 0 ? config.threads : Machine.cores
@@ -128,7 +128,7 @@ package final class Gateway {
         )
         self.control = control
         do throws(StartError) {
-            admin = try startAdmin(config, files, AdminRoutes(control: control, token: files.adminToken))
+            admin = try startAdmin(config, files, AdminRoutes(control: control, tokens: files.adminTokens))
             workers = try sockets.startLoops(shared, snapshot, catalog, identity.contexts)
         } catch {
             // The process is about to end, and must not end under a running thread.

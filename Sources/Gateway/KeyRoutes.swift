@@ -8,6 +8,10 @@ import TLS
 struct KeyRoutes {
     private let control: Control
 
+    private static let fields: KeyValuePairs<String, FieldKind> = [
+        "team": .text, "environment": .text, "topics": .texts, "publicKey": .text, "keyID": .text,
+    ]
+
     init(_ control: Control) { self.control = control }
 
     func respond(_ request: AdminRequest, _ id: String?) throws(AdminFailure) -> AdminResponse {
@@ -15,7 +19,7 @@ struct KeyRoutes {
         case ("GET", nil):
             let keys = control.currentCatalog.keys.values.map(\.record).sorted { $0.keyID < $1.keyID }
             return try ListPage(request).response(keys, key: \.keyID, write: write)
-        case ("POST", nil): return try add(object(request))
+        case ("POST", nil): return try add(object(request, Self.fields))
         case ("DELETE", let id?): return try revoke(id)
         default: throw .methodNotAllowed
         }
@@ -23,14 +27,14 @@ struct KeyRoutes {
 
     private func add(_ body: JSONValue) throws(AdminFailure) -> AdminResponse {
         let team = try body.team()
-        let keyID = try body.optionalText("keyID") ?? KeyID.random()
-        guard KeyID.isValid(keyID) else { throw .badRequest("a key id has 10 of A-Z 0-9, not '\(keyID)'") }
+        let keyID = body["keyID"]?.string ?? KeyID.random()
+        guard KeyID.isValid(keyID) else { throw .badRequest("a key id has 10 of A-Z 0-9, not '\(keyID.prefix(100))'") }
         let (publicKey, privatePEM) = try key(body)
         let record = ProviderKey(
             keyID: keyID,
             team: team,
             environment: try scope(body),
-            topics: try topics(body),
+            topics: body.texts("topics"),
             publicKey: publicKey.spki,
             createdAt: control.now,
             revokedAt: nil
@@ -63,21 +67,11 @@ struct KeyRoutes {
     }
 
     private func scope(_ body: JSONValue) throws(AdminFailure) -> ProviderKey.Scope {
-        let text = try body.optionalText("environment") ?? "all"
+        let text = body["environment"]?.string ?? "all"
         guard let scope = ProviderKey.Scope(rawValue: text) else {
-            throw .badRequest("environment is development, production or all, not '\(text)'")
+            throw .badRequest("environment is development, production or all, not '\(text.prefix(100))'")
         }
         return scope
-    }
-
-    private func topics(_ body: JSONValue) throws(AdminFailure) -> [String] {
-        guard let list = body["topics"], !list.isNull else { return [] }
-        guard let items = list.array, items.count <= Limits.keyTopics else {
-            throw .badRequest("topics is a list of at most \(Limits.keyTopics) texts")
-        }
-        let topics = items.compactMap(\.string)
-        guard topics.count == items.count else { throw .badRequest("topics is a list of texts") }
-        return topics
     }
 
     private func revoke(_ id: String) throws(AdminFailure) -> AdminResponse {

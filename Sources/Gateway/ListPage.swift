@@ -15,7 +15,7 @@ struct ListPage {
             return
         }
         guard let number = Int(text), (1...Limits.largestPage).contains(number) else {
-            throw .badRequest("limit is a number from 1 to \(Limits.largestPage), not '\(text)'")
+            throw .badRequest("limit is a number from 1 to \(Limits.largestPage), not '\(text.prefix(100))'")
         }
         limit = number
     }
@@ -44,6 +44,17 @@ struct ListPage {
             writer.field("next", next)
         }
         return AdminResponse(status: 200, body: body)
+    }
+}
+
+extension AdminRequest {
+    /// A field of the query that is true or false; false when it is left out.
+    func flag(_ name: String) throws(AdminFailure) -> Bool {
+        switch query[name] {
+        case nil, "false": return false
+        case "true": return true
+        case let text?: throw .badRequest("\(name) must be true or false, not '\(text.prefix(100))'")
+        }
     }
 }
 

@@ -15,7 +15,7 @@ struct NotificationRoutes {
         }
         let page = try ListPage(request)
         let query = try query(request, page)
-        if request.query["follow"] == "true" {
+        if try request.flag("follow") {
             return AdminResponse(stream: DeliveryStream(subscription: log.follow(), query: query))
         }
         do throws(StoreError) {

@@ -17,7 +17,7 @@ struct QueueRoutes {
         let sorted = pushes.sorted { $0.number < $1.number }
         let page = try ListPage(request)
         let (items, next) = page.cut(sorted) { pageKey($0.number) }
-        let payloads = request.query["payload"] == "true" ? try readPayloads(of: items) : nil
+        let payloads = try request.flag("payload") ? try readPayloads(of: items) : nil
         let now = control.now
         return page.response(items, next: next) { push, writer in
             writer.field("id", String(push.number))

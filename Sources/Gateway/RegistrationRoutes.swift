@@ -16,7 +16,7 @@ struct RegistrationRoutes {
             guard control.shared.config.environment == .development else {
                 throw .forbidden("in production only devices make registrations")
             }
-            return try add(object(request))
+            return try add(object(request, ["topic": .text, "device": .text, "token": .text, "state": .text]))
         case ("DELETE", let token?): return try revoke(token)
         default: throw .methodNotAllowed
         }
@@ -37,7 +37,7 @@ struct RegistrationRoutes {
     private func add(_ body: JSONValue) throws(AdminFailure) -> AdminResponse {
         let name = try body.text("topic")
         guard let topic = control.currentCatalog.topicsByName[name] else {
-            throw .badRequest("no app has the topic \(name); add the app first")
+            throw .badRequest("no app has the topic \(name.prefix(100)); add the app first")
         }
         let device = try device(body)
         let token = try token(body, device)
@@ -81,17 +81,17 @@ struct RegistrationRoutes {
     }
 
     private func device(_ body: JSONValue) throws(AdminFailure) -> DeviceID? {
-        guard let text = try body.optionalText("device") else { return nil }
+        guard let text = body["device"]?.string else { return nil }
         guard let id = DeviceID(hex: text) else { throw .badRequest("device has 16 hexadecimal digits") }
         let isKnown = try control.ask(bucket: id.bucket) { loop in
             loop.home.devices[id]?.record.map { $0.removedAt == nil } ?? false
         }
-        guard isKnown else { throw .badRequest("no device \(text)") }
+        guard isKnown else { throw .badRequest("no device \(text.prefix(100))") }
         return id
     }
 
     private func token(_ body: JSONValue, _ device: DeviceID?) throws(AdminFailure) -> DeviceToken {
-        guard let text = try body.optionalText("token") else {
+        guard let text = body["token"]?.string else {
             return makeToken(bucket: device?.bucket ?? UInt16.random(in: 0 ... .max))
         }
         guard let token = DeviceToken(hex: text) else {
@@ -101,11 +101,11 @@ struct RegistrationRoutes {
     }
 
     private func state(_ body: JSONValue) throws(AdminFailure) -> Registration.State {
-        switch try body.optionalText("state") ?? "active" {
+        switch body["state"]?.string ?? "active" {
         case "active": .active
         case "unregistered": .unregistered
         case "expired": .expired
-        case let other: throw .badRequest("state is active, unregistered or expired, not '\(other)'")
+        case let other: throw .badRequest("state is active, unregistered or expired, not '\(other.prefix(100))'")
         }
     }
 

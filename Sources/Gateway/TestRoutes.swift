@@ -10,10 +10,10 @@ struct TestRoutes {
     init(_ control: Control) { self.control = control }
 
     func respond(_ request: AdminRequest, _ hook: String) throws(AdminFailure) -> AdminResponse {
-        let body = try object(request)
         switch hook {
         case "clock":
-            if let hold = try body.optionalBool("hold") {
+            let body = try object(request, ["advance": .text, "hold": .flag])
+            if let hold = body["hold"]?.bool {
                 control.shared.clock.hold(hold)
                 break
             }
@@ -29,21 +29,24 @@ struct TestRoutes {
             // Every loop looks at its deadlines before the tester goes on.
             _ = try control.ask { $0.timeMoved() }
         case "store":
-            let (hold, count) = (try body.optionalBool("hold"), try body.optionalCount("fail"))
+            let body = try object(request, ["hold": .flag, "fail": .count])
+            let (hold, count) = (body["hold"]?.bool, body["fail"]?.int)
             if let hold { control.shared.store.hold(hold) }
             if let count { control.shared.store.fail(next: count) }
         case "answer":
+            let body = try object(request, ["status": .count, "reason": .text, "times": .count])
             let reason = try body.text("reason")
             guard let rejection = Rejection(rawValue: reason) else { throw .badRequest("no reason '\(reason)'") }
             if let status = body["status"]?.int, status != rejection.status {
                 throw .badRequest("\(reason) goes with status \(rejection.status)")
             }
-            control.shared.answers.plan(rejection, times: try body.optionalCount("times") ?? 1)
+            control.shared.answers.plan(rejection, times: body["times"]?.int ?? 1)
         case "device":
+            let body = try object(request, ["id": .text, "faults": .count])
             guard let id = DeviceID(hex: try body.text("id")) else {
                 throw .badRequest("id has 16 hexadecimal digits")
             }
-            let faults = try body.optionalCount("faults") ?? 1
+            let faults = body["faults"]?.int ?? 1
             try control.ask(bucket: id.bucket) { $0.home.plannedFaults[id] = faults > 0 ? faults : nil }
         default: throw .notFound("the hooks are clock, store, answer and device")
         }

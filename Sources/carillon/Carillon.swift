@@ -4,6 +4,8 @@ import Glibc
 @main
 enum Carillon {
     static func main() {
+        // What the program makes is its user's alone, whatever the shell says.
+        umask(0o077)
         let words = Array(CommandLine.arguments.dropFirst())
         do throws(CommandError) {
             exit(try run(words).rawValue)

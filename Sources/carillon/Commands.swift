@@ -4,6 +4,7 @@ extension Command {
         [InitCommand.command, ServeCommand.command]
         + AppCommands.all
         + KeyCommands.all
+        + AdminCommands.all
         + DeviceCommands.all
         + [ListenCommand.command]
         + CertificateCommands.all

@@ -1,4 +1,5 @@
 import Glibc
+import TLS
 
 /// Files and folders, as the commands need them: whole, small, and with the error in words.
 enum Files {
@@ -172,6 +173,8 @@ enum Files {
     private static func readToEnd(_ descriptor: Int32, name: String, limit: Int) throws(CommandError) -> [UInt8] {
         var bytes: [UInt8] = []
         var chunk = [UInt8](repeating: 0, count: 1 << 16)
+        // It may have held a key.
+        defer { cleanse(&chunk) }
         while true {
             let count = Glibc.read(descriptor, &chunk, chunk.count)
             if count < 0 && errno == EINTR { continue }

@@ -27,7 +27,6 @@ enum InitCommand {
         let typed = invocation.required("directory")
         try refuseOccupied(typed)
         let material = try Material(hosts: invocation.all("host"))
-        umask(0o077)
         if !Files.exists(typed) { try Files.createDirectory(typed) }
         let directory = Files.absolute(typed)
         try write(material, settings: settings, to: directory)
@@ -74,7 +73,7 @@ enum InitCommand {
             ("pki/ca.key", material.authority.keyPEM),
             ("pki/server.pem", material.server.certificatePEM),
             ("pki/server.key", material.server.keyPEM),
-            ("admin.token", Array("\(material.adminToken)\n".utf8)),
+            ("admin.token", AdminTokenFiles.text(material.adminToken)),
             ("keys/AuthKey_\(material.keyID).p8", material.providerKeyPEM),
             ("data/seed.json", material.seed),
         ]
@@ -90,7 +89,7 @@ private struct Material {
 
     let authority: (certificatePEM: [UInt8], keyPEM: [UInt8])
     let server: (certificatePEM: [UInt8], keyPEM: [UInt8])
-    let adminToken = hexadecimal(SecureRandom.bytes(32))
+    let adminToken = AdminTokenFiles.makeToken()
     let keyID = KeyID.random()
     let providerKeyPEM: [UInt8]
     /// What the first start puts into the store, for only `serve` opens it.

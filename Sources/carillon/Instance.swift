@@ -59,6 +59,8 @@ struct Instance: Sendable {
     }
 
     var adminTokenPath: String { path("admin.token") }
+    /// There only once `carillon admin create-readonly-token` has made it.
+    var readOnlyTokenPath: String { path("admin.readonly.token") }
     var keysDirectory: String { path("keys") }
 
     /// The database file; nil for a store in memory.
@@ -84,8 +86,10 @@ struct Instance: Sendable {
     /// What must be private, of what is there.
     var secretPaths: [String] {
         let data = Files.names(in: dataDirectory).map { Files.join(dataDirectory, $0) }
-        let all = [keyPath, authorityKeyPath, adminTokenPath, dataDirectory] + data + providerKeyPaths
-        return all.filter(Files.exists)
+        // Who may write to a folder may put another key in the place of the one that is checked.
+        let folders = [path("pki"), keysDirectory, dataDirectory]
+        let files = [keyPath, authorityKeyPath, adminTokenPath, readOnlyTokenPath] + data + providerKeyPaths
+        return (folders + files).filter(Files.exists)
     }
 
     /// The admin token, without the end of its line.

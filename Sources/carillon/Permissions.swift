@@ -7,10 +7,10 @@ enum Permissions {
         paths.compactMap { path in Files.access(of: path).flatMap { problem(path, $0, user: user) } }
     }
 
-    /// A secret may belong to the user or to root; root may use anyone's.
+    /// A secret may belong to the user or to root. Root too must not trust a key that somebody else can change.
     static func problem(_ path: String, _ access: FileAccess, user: uid_t) -> String? {
         if let repair = access.repair(path) { return "\(path) is open to group or others; type: \(repair)" }
-        if access.owner != user && access.owner != 0 && user != 0 {
+        if access.owner != user && access.owner != 0 {
             return "\(path) belongs to another user; type: chown \(user) \(path)"
         }
         return nil

@@ -8,6 +8,7 @@ enum StartFiles {
     static func read(_ instance: Instance) throws(CommandError) -> InstanceFiles {
         try checkThere(instance)
         try checkPermissions(instance)
+        try AdminTokenFiles(instance).check()
         try checkDates(of: instance.certificatePath, command: "renew")
         try checkDates(of: instance.authorityPath, command: "roll-over")
         let server = try instance.serverPair.read()
@@ -17,7 +18,7 @@ enum StartFiles {
             keyPEM: server.keyPEM,
             caCertificatePEM: authority.certificatePEM,
             caKeyPEM: authority.keyPEM,
-            adminToken: try instance.adminToken(),
+            adminTokens: AdminTokenFiles(instance).read,
             storePath: instance.storePath,
             deliveryLogPath: instance.deliveryLogPath,
             seed: Files.exists(instance.seedPath) ? try Files.read(instance.seedPath) : nil

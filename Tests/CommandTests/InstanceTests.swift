@@ -35,7 +35,7 @@ import func PushCore.hexadecimal
         let instance = try Instance(configPath: configPath)
         let files = try StartFiles.read(instance)
         #expect(instance.config.providerPorts == [9443])
-        #expect(files.adminToken.utf8.count == 64)
+        #expect(try Files.readText(instance.adminTokenPath).utf8.count == 65)
         #expect(try Certificate(pem: files.certificatePEM).names.contains("push.example.com"))
         #expect(instance.providerKeyPaths.count == 1)
         #expect(Permissions.problems(of: instance.secretPaths).isEmpty)

@@ -18,9 +18,9 @@ import Testing
         #expect(problem(mode: mode, user: user, directory: true)?.hasSuffix("type: chmod 700 x") == true)
     }
 
-    @Test func `another user's file is refused, root's is not, and root may use anyone's`() {
+    @Test func `another user's file is refused, also to root, and root's is not`() {
         #expect(problem(mode: 0o600, owner: 1001)?.hasSuffix("type: chown 1000 x") == true)
         #expect(problem(mode: 0o600, owner: 0) == nil)
-        #expect(problem(mode: 0o600, owner: 1001, user: 0) == nil)
+        #expect(problem(mode: 0o600, owner: 1001, user: 0)?.hasSuffix("type: chown 0 x") == true)
     }
 }

@@ -120,16 +120,82 @@ def test_a_missing_file(template, name):
 
 
 @pytest.mark.parametrize("name, mode", [
-    ("pki/ca.key", 0o644), ("pki/server.key", 0o640), ("admin.token", 0o604), ("data", 0o750),
+    ("pki/ca.key", 0o644), ("pki/ca.key", 0o620), ("pki/server.key", 0o640), ("pki/server.key", 0o601),
+    ("admin.token", 0o604), ("admin.token", 0o660), ("admin.readonly.token", 0o644), ("keys/*.p8", 0o644),
+    ("data/seed.json", 0o644), ("data/other", 0o602), ("pki", 0o711), ("pki", 0o755), ("keys", 0o755), ("keys", 0o770),
+    ("data", 0o750), ("data", 0o701),
 ])  # fmt: skip
 def test_a_secret_open_to_others(template, name, mode):
-    file = template.directory / name
+    (file,) = list(template.directory.glob(name)) or [template.directory / name]
+    is_new = not file.exists()
+    if is_new:
+        file.write_text("0123456789abcdef0123456789abcdef\n")
+        file.chmod(0o600)
     before = file.stat().st_mode
     file.chmod(mode)
     try:
-        assert_refused(serve(template), "chmod", str(file))
+        repair = "chmod 700" if file.is_dir() else "chmod 600"
+        assert_refused(serve(template), f"{repair} {file}")
     finally:
         file.chmod(before & 0o777)
+        if is_new:
+            file.unlink()
+
+
+def test_a_key_elsewhere_that_is_open_to_others(template, tmp_path):
+    key = tmp_path / "server.key"
+    key.write_bytes((template.directory / "pki/server.key").read_bytes())
+    key.chmod(0o640)
+    assert_refused(serve(template, f"tls.key={key}"), f"chmod 600 {key}")
+    link = tmp_path / "link.key"
+    link.symlink_to(key)
+    assert_refused(serve(template, f"tls.key={link}"), f"chmod 600 {link}")
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
+@pytest.mark.parametrize("name", ["pki/ca.key", "pki/server.key", "admin.token", "data", "data/seed.json", "keys/*.p8"])
+def test_a_secret_of_another_user(template, name):
+    (file,) = template.directory.glob(name)
+    os.chown(file, 65534, -1)
+    try:
+        assert_refused(serve(template), f"chown 0 {file}")
+    finally:
+        os.chown(file, 0, -1)
+
+
+def test_a_token_that_is_no_secret(template):
+    for name, advice in (("admin.token", "rotate-token"), ("admin.readonly.token", "create-readonly-token --replace")):
+        file = template.directory / name
+        before = file.read_bytes() if file.exists() else None
+        file.write_text("short\n")
+        file.chmod(0o600)
+        try:
+            assert_refused(serve(template), str(file), f"carillon admin {advice}")
+        finally:
+            file.unlink() if before is None else file.write_bytes(before)
+
+
+def test_what_is_made_is_private_whatever_the_umask(tmp_path):
+    old = os.umask(0)
+    instance = Instance()
+    try:
+        instance.make()
+        instance.start()
+        made = [("key", "create", "--team", "DEMOTEAM01"), ("device", "enroll", "--name", "d", "--out", str(tmp_path / "d"))]
+        for words in made:
+            done = command(
+                *words, "--config", instance.facts["config"], "--admin", f"http://127.0.0.1:{instance.admin_port}"
+            )
+            assert done.returncode == 0, done.stderr
+        command("admin", "create-readonly-token", "--config", instance.facts["config"])
+        instance.stop()
+    finally:
+        os.umask(old)
+    # The settings are no secret; the folder above is the test's own.
+    files = [path for path in [*instance.directory.rglob("*"), *(tmp_path / "d").rglob("*"), tmp_path / "d"]]
+    open_ones = [path for path in files if path.stat().st_mode & 0o077 and path.name != "carillon.conf"]
+    instance.discard()
+    assert len(files) > 12 and not open_ones
 
 
 def expired_certificate(instance) -> tuple[bytes, bytes]:
@@ -238,7 +304,7 @@ def test_init_with_fixed_ports(tmp_path):
 
 COMMANDS = [
     "", "init", "serve", "app", "app add", "app list", "app remove", "key", "key create", "key import", "key list",
-    "key revoke", "device", "device enroll", "device list", "device show", "device remove", "device listen", "send",
+    "key revoke", "admin", "admin rotate-token", "admin create-readonly-token", "device", "device enroll", "device list", "device show", "device remove", "device listen", "send",
     "registration", "registration list", "registration revoke", "log", "status", "doctor", "version",
 ]  # fmt: skip
 

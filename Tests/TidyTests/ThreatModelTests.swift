@@ -33,9 +33,9 @@ import Testing
         let places = try places()
         for name in names {
             let source = places[name[2]].flatMap { path in SourceFile.swift.first { $0.path == path } }
-            guard let source, try !source.lines(matching: "\\b(?:let|var) \\(?.*\\b\(name[1])\\b", in: \.code).isEmpty else {
+            let lines = try source?.lines(matching: "\\b(?:let|var) \\(?.*\\b\(name[1])\\b", in: \.code)
+            if lines?.isEmpty ?? true {
                 Issue.record("there is no \(name[0]).\(name[1]) in \(places[name[2]] ?? "any source file")")
-                continue
             }
         }
     }
@@ -77,7 +77,9 @@ import Testing
     private func groups(of pattern: String) throws -> [[String]] { try matches(of: pattern, in: document.text) }
 
     private static func isThere(_ file: String, _ name: String) -> Bool {
-        let text = SourceFile.written.first { $0.path.hasPrefix("Tests/") && $0.path.hasSuffix("/\(file)") }?.text
+        let text = (SourceFile.swift + SourceFile.written).first {
+            $0.path.hasPrefix("Tests/") && $0.path.hasSuffix("/\(file)")
+        }?.text
         return text?.contains(file.hasSuffix(".py") ? "\ndef \(name)(" : "func `\(name)`(") == true
     }
 }
