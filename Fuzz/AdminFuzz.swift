@@ -72,6 +72,7 @@ private final class AdminDoor {
 
     init() {
         guard let store = try? StoreThread(store: MemoryStore()), let mailbox = try? Mailbox<LoopMessage>(),
+            let reloads = try? Mailbox<ReloadRequest>(),
             let log = try? DeliveryLog(path: nil, keep: .days(7), rows: 100)
         else { preconditionFailure("no threads") }
         let (clock, metrics) = (GatewayClock(), Metrics())
@@ -84,7 +85,7 @@ private final class AdminDoor {
             store: store,
             deliveries: log,
             mailboxes: [mailbox],
-            authority: Fixed.identity.authority.certificate,
+            certificates: Certificates(Fixed.identity.certificates),
             answers: AnswerHook(),
             rates: Rates(metrics),
             addresses: AddressCounts(limit: 0)
@@ -93,12 +94,12 @@ private final class AdminDoor {
         let control = Control(
             shared: shared,
             catalog: catalog,
-            authority: Fixed.identity.authority,
-            serverNotAfter: Fixed.identity.serverNotAfter,
+            reloads: reloads,
+            backups: nil,
             hasTestHooks: false
         )
         control.isStarting.set(0)
-        routes = AdminRoutes(control: control, token: Fixed.token)
+        routes = AdminRoutes(control: control, tokens: { Fixed.tokens })
         self.shared = shared
         loop = Self.start(shared, catalog)
     }
@@ -156,6 +157,10 @@ private final class AdminDoor {
 
 private enum Fixed {
     static let token = "0123456789abcdef0123456789abcdef"
+    static let tokens: AdminTokens = {
+        let bytes = Array(token.utf8)
+        return AdminTokens(full: SecretDigest(of: bytes.span), readOnly: nil)
+    }()
 
     /// Made anew each time, because no key stands in a source; what happens does not depend on it.
     static let identity: GatewayIdentity = {
@@ -168,7 +173,7 @@ private enum Fixed {
                 keyPEM: server.keyPEM,
                 caCertificatePEM: made.certificatePEM,
                 caKeyPEM: made.keyPEM,
-                adminToken: token
+                adminTokens: { tokens }
             )
             return try GatewayIdentity(files, Config(), loops: 1, at: GatewayClock().now())
         } catch {
