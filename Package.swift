@@ -91,7 +91,7 @@ let package = Package(
         .testTarget(name: "StorageTests", dependencies: ["Storage", "PushCore", "Reactor"], swiftSettings: checked),
         .testTarget(
             name: "GatewayTests",
-            dependencies: ["Gateway", "PushCore", "Reactor", "Storage", "TLS", "TestSupport", "Wire"],
+            dependencies: ["Gateway", "HTTP2", "PushCore", "Reactor", "Storage", "TLS", "TestSupport", "Wire"],
             swiftSettings: checked
         ),
         .testTarget(

@@ -151,6 +151,7 @@ extension Loop {
         connection.isDirty = false
         guard connection.stream.isEstablished else { return }
         connection.http.collect(into: &buffers.plain)
+        connection.http.takeAbuse { note($0, $1, of: connection.peer) }
         write(connection.stream, connection.token)
         if connections[connection.token] != nil, connection.http.isFinished, connection.waitingCount == 0 {
             leave(connection.stream, connection.token)

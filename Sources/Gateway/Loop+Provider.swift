@@ -33,7 +33,7 @@ extension Loop {
             let end = min(start + Limits.requestPiece, count)
             do throws(HTTP2Error) {
                 let plain = buffers.transport.plaintext
-                try connection.http.receive(plain.span.extracting(start..<end))
+                try connection.http.receive(plain.span.extracting(start..<end), at: Int(now.seconds))
             } catch {
                 shared.log.debug("provider broke HTTP/2", LogField("peer", connection.peer), LogField("error", error))
                 flush(connection)

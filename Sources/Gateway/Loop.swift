@@ -65,6 +65,8 @@ final class Loop {
     /// Device connections that have not come to their Connect.
     var openingCount = 0
     var handshakes = HandshakeQueue()
+    /// For lines about abuse, of which there may be very many.
+    var abuseLines = LogPace(every: Limits.abuseLogInterval)
     private var mail: [LoopMessage] = []
     private var batches: [UInt64: [PushAddress]] = [:]
     /// Pushes whose payloads are being read, by batch.

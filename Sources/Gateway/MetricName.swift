@@ -6,6 +6,7 @@ package enum MetricName: String, CaseIterable, Sendable {
     case providerTokenVerifications = "carillon_provider_token_verifications_total"
     case providerTokenAge = "carillon_provider_token_age_seconds"
     case providerLints = "carillon_provider_lints_total"
+    case providerAbuse = "carillon_provider_abuse_total"
     case notificationsAccepted = "carillon_notifications_accepted_total"
     case notificationsDelivered = "carillon_notifications_delivered_total"
     case notificationsDiscarded = "carillon_notifications_discarded_total"
@@ -43,7 +44,8 @@ package enum MetricName: String, CaseIterable, Sendable {
     /// What `# TYPE` says.
     package var kind: Kind {
         switch self {
-        case .providerRequests, .providerTokenVerifications, .providerLints, .deviceFaults, .notificationsAccepted,
+        case .providerRequests, .providerTokenVerifications, .providerLints, .providerAbuse, .deviceFaults,
+            .notificationsAccepted,
             .notificationsDelivered,
             .notificationsDiscarded, .deviceHandshakes, .handshakesDelayed, .deviceRedeliveries, .storeFailures,
             .processSeconds, .connectionsRefused:
@@ -66,6 +68,7 @@ package enum MetricName: String, CaseIterable, Sendable {
         case .providerTokenVerifications: "Provider tokens checked, by result; cached ones are not checked again."
         case .providerTokenAge: "Age of a provider token when first seen; below 0 its clock is ahead."
         case .providerLints: "What is odd about providers' requests, by lint."
+        case .providerAbuse: "Streams and connections of providers that were cut off, by kind of abuse."
         case .notificationsAccepted: "Pushes answered 200, by push type (none when the provider did not say)."
         case .notificationsDelivered: "Pushes a device acknowledged, live or from storage."
         case .notificationsDiscarded: "Pushes that will not be delivered, by cause."

@@ -1,3 +1,4 @@
+package import HTTP2
 package import PushCore
 package import Reactor
 
@@ -33,6 +34,7 @@ package final class Metrics: Sendable {
     private let lints = AtomicCells(count: ProviderLint.allCases.count)
     private let accepted = AtomicCells(count: PushType.allCases.count + 1)
     private let discarded = AtomicCells(count: DiscardCause.allCases.count)
+    private let abuses = AtomicCells(count: HTTP2Abuse.allCases.count)
     private let handshakes = AtomicCells(count: Handshake.allCases.count)
     /// Pushes that a device acknowledged without their having waited.
     package let deliveredLive = AtomicCell()
@@ -81,6 +83,8 @@ package final class Metrics: Sendable {
     package func accepted(_ type: PushType?) { accepted.add(1, at: type.map { Self.index($0) + 1 } ?? 0) }
     /// Counts a push that will not be delivered.
     package func discarded(_ cause: DiscardCause) { discarded.add(1, at: Self.index(cause)) }
+    /// Counts providers' streams and connections that were cut off.
+    package func abuse(_ kind: HTTP2Abuse, _ count: Int) { abuses.add(count, at: Self.index(kind)) }
     /// Counts how a device's opening ended.
     package func handshake(_ result: Handshake) { handshakes.add(1, at: Self.index(result)) }
 
@@ -104,6 +108,8 @@ package final class Metrics: Sendable {
     package var discardCounts: [(String, Int)] { Self.pairs(DiscardCause.self, discarded) }
     /// By result.
     package var handshakeCounts: [(String, Int)] { Self.pairs(Handshake.self, handshakes) }
+    /// By kind.
+    package var abuseCounts: [(String, Int)] { Self.pairs(HTTP2Abuse.self, abuses) }
     /// By push type; `none` when the provider did not say.
     package var acceptedCounts: [(String, Int)] {
         let counts = accepted.values

@@ -23,6 +23,7 @@ struct MetricsPage {
         family(.providerTokenVerifications, "result", metrics.verificationCounts)
         histogram(.providerTokenAge, metrics.providerTokenAge)
         family(.providerLints, "lint", metrics.lintCounts)
+        family(.providerAbuse, "kind", metrics.abuseCounts)
         family(.notificationsAccepted, "push_type", metrics.acceptedCounts)
         let delivered = [("live", metrics.deliveredLive.value), ("storage", metrics.deliveredFromStorage.value)]
         family(.notificationsDelivered, "from", delivered)

@@ -3,8 +3,8 @@ import CNGHTTP2
 /// Joins nghttp2's callbacks to an `HTTP2Streams`, which is their context.
 enum HTTP2Callbacks {
     static func install(on callbacks: OpaquePointer?) {
-        nghttp2_session_callbacks_set_on_begin_frame_callback(callbacks) { _, head, context in
-            streams(context).pointee.beginFrame(head!.pointee.type)
+        nghttp2_session_callbacks_set_on_begin_frame_callback(callbacks) { session, head, context in
+            streams(context).pointee.beginFrame(session!, head!.pointee)
         }
         nghttp2_session_callbacks_set_on_begin_headers_callback(callbacks) { session, frame, context in
             let isTrailer = frame!.pointee.headers.cat == NGHTTP2_HCAT_HEADERS

@@ -6,6 +6,8 @@ package enum HTTP2Error: Error, Equatable {
     case notHTTP2
     /// PING or SETTINGS came faster than the answers to them could be sent.
     case flooded
+    /// Ever more frames or requests that bring nothing.
+    case tooManyFrames
     case tooManyContinuations
     /// More requests were given up by the peer than it waited for.
     case tooManyAbandonedStreams
@@ -21,7 +23,8 @@ package enum HTTP2Error: Error, Equatable {
     package var code: HTTP2Code {
         switch self {
         case .notHTTP2: .protocolError
-        case .flooded, .tooManyContinuations, .tooManyAbandonedStreams, .tooManyRefusedStreams: .enhanceYourCalm
+        case .flooded, .tooManyFrames, .tooManyContinuations, .tooManyAbandonedStreams, .tooManyRefusedStreams:
+            .enhanceYourCalm
         case .broken(let code): code
         case .outOfMemory, .library: .internalError
         }
@@ -33,6 +36,7 @@ extension HTTP2Error: CustomStringConvertible {
         switch self {
         case .notHTTP2: "the peer does not speak HTTP/2"
         case .flooded: "too many PING or SETTINGS frames at once"
+        case .tooManyFrames: "too many frames or requests that bring nothing"
         case .tooManyContinuations: "too many CONTINUATION frames in one header block"
         case .tooManyAbandonedStreams: "too many streams reset before they were answered"
         case .tooManyRefusedStreams: "too many streams beyond the limit"

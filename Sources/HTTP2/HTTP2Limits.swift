@@ -17,6 +17,13 @@ package struct HTTP2Limits: Sendable {
     package var abandonedStreams = 500
     /// Refused streams, less answers. Past it the peer takes no hint and the connection ends.
     package var refusedStreams = 10_000
+    /// What a peer may owe for frames and requests that bring nothing (see `Patience`). Past it the connection ends.
+    /// 20,000 PINGs take us a few hundredths of a second, and ten thousand broken requests are a client with a fault.
+    package var patience = 20_000
+    /// Given back per second: a keepalive PING takes one a minute.
+    package var patiencePerSecond = 100
+    /// Given back per answer: a window update for it, one for the connection, and a PING or two.
+    package var patiencePerAnswer = 4
 
     /// Rooms for a request's bytes that a connection keeps for its next requests, of 8 KiB at most each; past it they
     /// are freed. A read of 64 KiB brings about 50 usual pushes before the first gives its room back.

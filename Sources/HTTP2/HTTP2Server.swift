@@ -41,12 +41,16 @@ package final class HTTP2Server {
         _modify { yield &cell.pointer.pointee }
     }
 
-    /// Feeds bytes read from the peer. After a throw `collect` yields the GOAWAY; then the connection is closed.
-    package func receive(_ bytes: Span<UInt8>) throws(HTTP2Error) {
+    /// Feeds bytes read from the peer; `second` is the time by any clock, for what a peer may do in a time. After a
+    /// throw `collect` yields the GOAWAY; then the connection is closed.
+    package func receive(_ bytes: Span<UInt8>, at second: Int = 0) throws(HTTP2Error) {
         if let failure = streams.failure { throw failure }
-        guard !bytes.isEmpty else { return }
-        let result = bytes.withUnsafeBufferPointer { nghttp2_session_mem_recv(session, $0.baseAddress, $0.count) }
-        if result < 0 { streams.fail(HTTP2Error(library: Int32(result))) }
+        let count = streams.account(bytes, at: second)
+        if count > 0 {
+            let result = bytes.withUnsafeBufferPointer { nghttp2_session_mem_recv(session, $0.baseAddress, count) }
+            if result < 0 { streams.fail(HTTP2Error(library: Int32(result))) }
+        }
+        if count < bytes.count { streams.fail(.tooManyFrames) }
         guard let failure = streams.failure else { return }
         nghttp2_session_terminate_session(session, failure.code.rawValue)
         throw failure
@@ -125,6 +129,9 @@ package final class HTTP2Server {
         output += notices
         notices.removeAll(keepingCapacity: true)
     }
+
+    /// Hands over what the peer was cut off for since the last time, with its count; a `collect` should come before.
+    package func takeAbuse(_ onEach: (HTTP2Abuse, Int) -> Void) { streams.abuse.take(onEach) }
 
     /// Streams that are open.
     package var openStreams: Int { streams.openCount }

@@ -14,6 +14,10 @@ struct HTTP2Streams {
     /// Streams above the last one of a GOAWAY are closed by us: no fault of the peer.
     var isLeaving = false
     private(set) var isPeerLeaving = false
+    /// For the owner's counters.
+    var abuse = AbuseCounts()
+    private var heads = FrameHeads()
+    private var patience: Patience
     /// Something came that may let a waiting answer go.
     private var windowGrew = false
 
@@ -37,12 +41,27 @@ struct HTTP2Streams {
     init(fields: HTTP2Fields, limits: HTTP2Limits) {
         self.fields = fields
         self.limits = limits
+        patience = Patience(limits)
     }
 
     var openCount: Int { open.count }
 
     mutating func fail(_ error: HTTP2Error) {
-        if failure == nil { failure = error }
+        guard failure == nil else { return }
+        failure = error
+        if let kind = error.abuse { abuse.add(kind) }
+    }
+
+    /// Charges the peer for the frames that begin in these bytes, and returns how many of the bytes may be read: all,
+    /// or those before the frame that it has no credit for.
+    mutating func account(_ bytes: Span<UInt8>, at second: Int) -> Int {
+        var patience = patience
+        defer { self.patience = patience }
+        patience.pass(to: second)
+        return heads.walk(bytes) { type, flags, length in
+            let cost = Patience.cost(type, flags, length: length)
+            return cost == 0 || patience.spend(cost)
+        }
     }
 
     mutating func hold(_ body: [UInt8], for request: HTTP2Request) {
@@ -107,6 +126,7 @@ struct HTTP2Streams {
     mutating func answer(_ request: HTTP2Request) -> Bool {
         guard !request.record.isClosed, !request.record.isSettled else { return false }
         request.record.isSettled = true
+        patience.answered()
         if abandoned > 0 { abandoned -= 1 }
         if refused > 0 { refused -= 1 }
         return true
@@ -137,13 +157,24 @@ struct HTTP2Streams {
 
 // What the callbacks record.
 extension HTTP2Streams {
-    mutating func beginFrame(_ type: UInt8) -> Int32 {
-        if type == FrameType.headers { continuations = 0 }
-        guard type == FrameType.continuation else { return 0 }
+    mutating func beginFrame(_ session: OpaquePointer, _ head: nghttp2_frame_hd) -> Int32 {
+        if head.type == FrameType.headers {
+            continuations = 0
+            return admitHeaders(session, head.stream_id) ? 0 : callbackFailure
+        }
+        guard head.type == FrameType.continuation else { return 0 }
         continuations += 1
         guard continuations > limits.continuations else { return 0 }
         fail(.tooManyContinuations)
         return callbackFailure
+    }
+
+    /// Charges for headers on a closed stream, which nghttp2 decodes and drops: they may be trailers that crossed our
+    /// reset.
+    private mutating func admitHeaders(_ session: OpaquePointer, _ stream: Int32) -> Bool {
+        if stream > lastStream || record(session, stream) != nil || patience.spend(1) { return true }
+        fail(.tooManyFrames)
+        return false
     }
 
     mutating func beginHeaders(_ session: OpaquePointer, _ stream: Int32, isTrailer: Bool) -> Int32 {
@@ -171,6 +202,7 @@ extension HTTP2Streams {
             fail(.tooManyRefusedStreams)
             return callbackFailure
         }
+        abuse.add(.refusedStream)
         return reset(session, stream, .refusedStream)
     }
 
@@ -181,11 +213,11 @@ extension HTTP2Streams {
     ) -> Int32 {
         guard let current else { return callbackFailure }
         guard current.pointee.countHeader(name.count + value.count, limit: limits.headerListBytes) else {
-            return reset(session, current.pointee.stream, .enhanceYourCalm)
+            return blame(session, current.pointee.stream, .headerList)
         }
         let field = fields.index(of: name)
         guard current.pointee.rules.admit(name, value, isWanted: field != nil, isTrailer: isTrailer) else {
-            return reset(session, current.pointee.stream, .protocolError)
+            return blame(session, current.pointee.stream, .malformedRequest)
         }
         if isTrailer { return 0 }
         if let field {
@@ -194,6 +226,20 @@ extension HTTP2Streams {
             current.pointee.addUnknown(name)
         }
         return 0
+    }
+
+    /// Resets a stream whose headers are not those of a request.
+    private mutating func blame(_ session: OpaquePointer, _ stream: Int32, _ kind: HTTP2Abuse) -> Int32 {
+        guard charge(kind) else { return callbackFailure }
+        return reset(session, stream, kind == .headerList ? .enhanceYourCalm : .protocolError)
+    }
+
+    /// Counts a broken request; false if it was one too many.
+    private mutating func charge(_ kind: HTTP2Abuse) -> Bool {
+        abuse.add(kind)
+        guard !patience.spend(1) else { return true }
+        fail(.tooManyFrames)
+        return false
     }
 
     /// Resets a stream from within its header block; nghttp2 then skips the rest of the block.
@@ -245,6 +291,7 @@ extension HTTP2Streams {
     private mutating func breakOff(_ session: OpaquePointer, _ record: UnsafeMutablePointer<RequestRecord>) {
         guard !record.pointee.isReady, !record.pointee.isBroken else { return }
         record.pointee.isBroken = true
+        guard charge(.malformedRequest) else { return }
         let code = HTTP2Code.protocolError.rawValue
         let result = nghttp2_submit_rst_stream(session, 0, record.pointee.stream, code)
         if result < 0 { fail(HTTP2Error(library: result)) }

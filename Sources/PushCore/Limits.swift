@@ -64,6 +64,8 @@ package enum Limits {
     package static let handshakesPerTurn = 4
     /// Connections that a loop takes from one listener in a turn: the open ones wait meanwhile.
     package static let acceptsPerTurn = 64
+    /// Between two lines of a loop about providers that were cut off: who abuses us must not fill the log as well.
+    package static let abuseLogInterval = Interval.seconds(10)
     /// Reads of one connection in a turn, 64 KiB each, so that one sender does not keep the others waiting.
     package static let readsPerTurn = 8
     /// Bytes of a provider that are read as HTTP/2 before the requests in them are handled: a dozen usual pushes, so

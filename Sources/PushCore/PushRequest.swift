@@ -65,10 +65,14 @@ package struct PushRequest: Equatable, Sendable {
         case missingToken
     }
 
-    /// Path, then method, then repeated headers.
+    /// Path, then method, then repeated headers. CONNECT has no path, and the `*` of OPTIONS is none: with them it is
+    /// the method that is wrong.
     package static func target(_ head: RequestHead, _ bytes: Span<UInt8>) throws(Rejection) -> Target {
-        let target = try parsePath(head[.path] ?? 0..<0, bytes)
-        guard let method = head[.method], PackedText(bytes, method) == Known.post else { throw .methodNotAllowed }
+        let isPost = head[.method].map { PackedText(bytes, $0) == Known.post } ?? false
+        let path = head[.path] ?? 0..<0
+        if !isPost, path.isEmpty || PackedText(bytes, path) == Known.server { throw .methodNotAllowed }
+        let target = try parsePath(path, bytes)
+        guard isPost else { throw .methodNotAllowed }
         if head.hasDuplicates { throw .duplicateHeaders }
         return target
     }
@@ -151,6 +155,7 @@ package struct PushRequest: Equatable, Sendable {
 /// Texts that requests are compared with.
 private enum Known {
     static let post = PackedText(known: "POST")
+    static let server = PackedText(known: "*")
     static let deviceFolder = PackedText(known: "/3/device")
     static let devicePath = PackedText(known: "/3/device/")
     static let ten = PackedText(known: "10")

@@ -1,5 +1,6 @@
 import Foundation
 import Gateway
+import HTTP2
 import PushCore
 import TLS
 import Testing
@@ -48,6 +49,8 @@ import Testing
         expect(operations.rows(under: "How a device's opening ends"), columns: [0], are: handshakes)
         let verifications = Metrics.Verification.allCases.map { [$0.rawValue] }
         expect(operations.rows(under: "How a provider token is judged"), columns: [0], are: verifications)
+        let abuses = HTTP2Abuse.allCases.map { [$0.rawValue] }
+        expect(operations.rows(under: "How abuse of HTTP/2 is met"), columns: [0], are: abuses)
     }
 
     @Test func `every delivery state and cause is explained`() {

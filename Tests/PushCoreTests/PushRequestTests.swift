@@ -40,6 +40,11 @@ import Testing
         #expect(throws: Rejection.badPath) { try SampleRequest([.method: "GET", .path: "/3/devices/ab"]).target() }
     }
 
+    @Test(arguments: [("CONNECT", nil), ("OPTIONS", "*"), ("CONNECT", "*")])
+    func `without a path it is the method that is wrong`(_ method: String, _ path: String?) {
+        #expect(throws: Rejection.methodNotAllowed) { try SampleRequest([.method: method, .path: path]).target() }
+    }
+
     @Test func `repeated headers are refused after path and method`() {
         var request = SampleRequest()
         request.repeatHeader()
