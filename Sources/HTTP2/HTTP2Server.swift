@@ -52,8 +52,13 @@ package final class HTTP2Server {
         }
         if count < bytes.count { streams.fail(.tooManyFrames) }
         guard let failure = streams.failure else { return }
-        nghttp2_session_terminate_session(session, failure.code.rawValue)
+        terminate(failure)
         throw failure
+    }
+
+    /// Says why the connection ends; nghttp2 says nothing twice.
+    private func terminate(_ failure: HTTP2Error) {
+        nghttp2_session_terminate_session(session, failure.code.rawValue)
     }
 
     /// Appends the requests that became ready since the last time, in order: complete, or with too large a body.
@@ -124,6 +129,11 @@ package final class HTTP2Server {
         send(into: &output)
         if !refusing.isEmpty {
             resetRefused()
+            send(into: &output)
+        }
+        // Streams also close while we send, and one of them may be one too many.
+        if let failure = streams.failure {
+            terminate(failure)
             send(into: &output)
         }
         output += notices

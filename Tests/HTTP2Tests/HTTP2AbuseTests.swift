@@ -79,6 +79,19 @@ import Testing
         #expect(peer.abuse[.frameFlood] == 1)
     }
 
+    @Test func `a peer that makes us reset its pushes is told why it must go`() throws {
+        let peer = try Peer()
+        for index in 0..<501 {
+            let stream = 1 + 2 * Int32(index)
+            for request in try peer.requests(Frames.push(stream)) { peer.server.release(request) }
+            try peer.receive(Frames.windowUpdate(stream, 0x7fff_ffff))
+            if index < 500 { #expect(peer.sent().map(\.kind) == [.reset]) }
+        }
+        #expect(peer.sent().map(\.kind) == [.reset, .goAway])
+        #expect(peer.server.isFinished)
+        #expect(peer.abuse == [.rapidReset: 1])
+    }
+
     @Test func `each stream that was reset is counted by its kind`() throws {
         var limits = HTTP2Limits(announcedStreams: 1000)
         limits.enforcedStreams = 1

@@ -37,17 +37,18 @@ from neighbours import unharmed
 
 pytestmark = pytest.mark.timeout(120)
 
-#: What a connection may owe (`HTTP2Limits.patience`), and more than it gets back while a test runs.
-PATIENCE, PLENTY = 20_000, 80_000
+#: Frames; a connection may owe a quarter of them (`HTTP2Limits.patience`).
+PLENTY = 80_000
 HELLO = PREFACE + settings()
 WHOLE = block()
 
 
 @dataclass
 class Abuse:
-    """What is sent again and again, what a connection is cut off for, and with which code."""
+    """What is sent again and again, what a connection is cut off for, and with which code. Where two kinds are named it
+    is chance which bound is met first: that depends on how much comes in one turn."""
 
-    kind: str
+    kinds: str
     sent: bytes | Callable[[int], bytes]
     times: int
     hello: bytes = HELLO
@@ -103,26 +104,31 @@ ABUSES = {
     "headers_on_a_closed_stream": Abuse("frame_flood", *many(headers(1), 40_000, 100), HELLO + opened(1) + reset(1)),
     "streams_that_never_end": Abuse("stream_flood", *streams(opened, 20_000)),
     "window_of_0": Abuse("stream_flood", *streams(headers, 20_000), PREFACE + settings((INITIAL_WINDOW_SIZE, 0))),
-    "smuggled_headers": Abuse("frame_flood", *streams(lambda id: headers(id, SMUGGLED), 60_000)),
-    "malformed_pseudo_headers": Abuse("frame_flood", *streams(lambda id: headers(id, PSEUDO), 60_000)),
+    "smuggled_headers": Abuse("frame_flood stream_flood", *streams(lambda id: headers(id, SMUGGLED), 60_000)),
+    "malformed_pseudo_headers": Abuse("frame_flood stream_flood", *streams(lambda id: headers(id, PSEUDO), 60_000)),
     "a_stream_twice": Abuse("protocol_error", headers(1) + headers(1), 1, code=5),
     "frames_of_nonsense": Abuse("protocol_error", data(0, b"a"), 1, code=PROTOCOL_ERROR),
     "another_protocol": Abuse("not_http2", b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n", 1, b"", PROTOCOL_ERROR),
 }  # fmt: skip
 
 
+def counted(instance, kinds: str) -> float:
+    """How often these kinds of abuse were met."""
+    return sum(instance.admin.metric("provider_abuse_total", kind=kind) for kind in kinds.split())
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ABUSES)
 def test_abuse_is_cut_off_and_counted(sandbox, name):
     abuse = ABUSES[name]
-    before = sandbox.admin.metric("provider_abuse_total", kind=abuse.kind)
+    before = counted(sandbox, abuse.kinds)
     with unharmed(sandbox), Peer(sandbox, abuse.hello) as peer:
         for sent in abuse.turns():
             if not peer.flood(sent, 1):
                 break
         assert peer.wait_closed() == abuse.code
         assert all(len(seen.payload) == 8 for seen in peer.goaways)
-    assert sandbox.admin.metric("provider_abuse_total", kind=abuse.kind) == before + 1
+    assert counted(sandbox, abuse.kinds) == before + 1
 
 
 #: One entry of the table, then thousands of references to it: a header list of 60 MB in 16 KB.
@@ -132,8 +138,8 @@ RESIZES = b"\x20\x3f\xe1\x1f"
 STREAM_ABUSES = {
     "hpack_bomb": ("header_list", *streams(lambda id: pieces(id, WHOLE + BOMB[0] + BOMB[1], [16_000]), 200, 10)),
     "header_list_of_90_kilobytes":
-        ("header_list", *streams(lambda id: pieces(id, WHOLE + literal("x", "v" * 90_000), [16_000 * n for n in
-                                 range(1, 6)]), 200, 10)),
+        ("header_list", *streams(lambda id: pieces(id, WHOLE + literal("x", "v" * 45_000) * 2, [16_000 * n for
+                                 n in range(1, 6)]), 200, 10)),
     "smuggled_header": ("malformed_request", *streams(lambda id: headers(id, SMUGGLED), 1000)),
     "malformed_pseudo_header": ("malformed_request", *streams(lambda id: headers(id, PSEUDO), 1000)),
 }  # fmt: skip
@@ -143,7 +149,7 @@ STREAM_ABUSES = {
 @pytest.mark.parametrize("name", STREAM_ABUSES)
 def test_abuse_within_a_stream_costs_the_stream_and_is_counted(sandbox, name):
     kind, sent, turns = STREAM_ABUSES[name]
-    before = sandbox.admin.metric("provider_abuse_total", kind=kind)
+    before = counted(sandbox, kind)
     with unharmed(sandbox), Peer(sandbox) as peer:
         for turn in range(turns):
             assert peer.flood(sent(turn), 1)
@@ -151,17 +157,17 @@ def test_abuse_within_a_stream_costs_the_stream_and_is_counted(sandbox, name):
         expected = ENHANCE_YOUR_CALM if kind == "header_list" else PROTOCOL_ERROR
         assert set(peer.resets.values()) == {expected} and not peer.statuses and not peer.goaways
         count = len(peer.resets)
-    assert sandbox.admin.metric("provider_abuse_total", kind=kind) == before + count
+    assert counted(sandbox, kind) == before + count
 
 
 def test_streams_above_the_limit_are_refused_and_counted(sandbox):
-    before = sandbox.admin.metric("provider_abuse_total", kind="refused_stream")
+    before = counted(sandbox, "refused_stream")
     with unharmed(sandbox), Peer(sandbox) as peer:
         peer.send(b"".join(opened(id) for id in range(1, 2401, 2)))
         peer.wait(lambda: len(peer.resets) == 200)
         peer.ping()
         assert not peer.goaways
-    assert sandbox.admin.metric("provider_abuse_total", kind="refused_stream") == before + 200
+    assert counted(sandbox, "refused_stream") == before + 200
 
 
 def test_changes_of_table_size_in_each_request(sandbox):
@@ -189,14 +195,14 @@ def test_pushes_that_the_peer_makes_us_reset(sandbox):
     token = sandbox.register()
     fields = sandbox.headers(token)
     content = b"".join(literal(name, value) for name, value in fields)
-    before = sandbox.admin.metric("provider_abuse_total", kind="rapid_reset")
+    before = counted(sandbox, "rapid_reset")
     with unharmed(sandbox), Peer(sandbox) as peer:
         for id in range(1, 40_001, 2):
             sent = opened(id, content) + data(id, b"{}", END_STREAM) + window_update(id, 2**31 - 1)
             if not peer.flood(sent, 1):
                 break
         assert peer.wait_closed() == ENHANCE_YOUR_CALM
-    assert sandbox.admin.metric("provider_abuse_total", kind="rapid_reset") == before + 1
+    assert counted(sandbox, "rapid_reset") == before + 1
 
 
 def test_a_client_that_resets_now_and_then_is_not_cut_off(sandbox):
@@ -226,7 +232,7 @@ def test_the_log_tells_of_abuse_now_and_then(fresh):
     for _ in range(20):
         with Peer(instance, HELLO + data(0, b"a")) as peer:
             peer.wait_closed()
-    assert instance.admin.metric("provider_abuse_total", kind="protocol_error") == 20
+    assert counted(instance, "protocol_error") == 20
     assert instance.tail(1000).count("provider cut off") == 1
     instance.advance("11s")
     with Peer(instance, HELLO + data(0, b"a")) as peer:

@@ -222,7 +222,7 @@ def test_t17_six_continuations_are_too_many_and_two_frames_of_headers_are_fine(s
         peer.send(headers(1, WHOLE, END_STREAM) + continuation(1) * 6)
         assert peer.wait_closed() == ENHANCE_YOUR_CALM
     token = sandbox.register()
-    content = fields(sandbox, token, ("x-filler", "a" * 6800))
+    content = fields(sandbox, token, ("x-filler", "a" * 6950))
     assert 7300 < len(content) < 7700
     with Peer(sandbox) as peer:
         peer.send(headers(1, content[:4000], 0) + continuation(1, content[4000:], END_HEADERS))
