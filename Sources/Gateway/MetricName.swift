@@ -45,10 +45,8 @@ package enum MetricName: String, CaseIterable, Sendable {
     package var kind: Kind {
         switch self {
         case .providerRequests, .providerTokenVerifications, .providerLints, .providerAbuse, .deviceFaults,
-            .notificationsAccepted,
-            .notificationsDelivered,
-            .notificationsDiscarded, .deviceHandshakes, .handshakesDelayed, .deviceRedeliveries, .storeFailures,
-            .processSeconds, .connectionsRefused:
+            .notificationsAccepted, .notificationsDelivered, .notificationsDiscarded, .deviceHandshakes,
+            .handshakesDelayed, .deviceRedeliveries, .storeFailures, .processSeconds, .connectionsRefused:
             .counter
         case .providerRequestSeconds, .providerTokenAge, .deliverySeconds, .storeCommitSeconds, .storeBatchSize:
             .histogram

@@ -135,7 +135,10 @@ struct HTTP2Streams {
     mutating func release(_ request: HTTP2Request, _ session: OpaquePointer) {
         precondition(request.record.isTaken && !request.record.isReleased, "a request is released once")
         request.record.isReleased = true
-        if request.record.isClosed { recycle(request, session) } else { credit(request, session) }
+        if request.record.isClosed { return recycle(request, session) }
+        credit(request, session)
+        // The peer may let the answer wait for as long as it likes; a thousand streams must not hold their requests, too.
+        if !request.record.answer.isEmpty { reclaim(request) }
     }
 
     mutating func reclaim(_ request: HTTP2Request) {

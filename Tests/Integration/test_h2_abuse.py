@@ -1,5 +1,6 @@
 """Abuse of HTTP/2: each kind is limited, counted and cut off, while a neighbour's pushes go on and memory stays."""
 
+import contextlib
 from dataclasses import dataclass
 from typing import Callable
 
@@ -7,7 +8,6 @@ import pytest
 
 from h2_raw import (
     ACK,
-    END_HEADERS,
     END_STREAM,
     ENHANCE_YOUR_CALM,
     HEADER_TABLE_SIZE,
@@ -168,6 +168,23 @@ def test_streams_above_the_limit_are_refused_and_counted(sandbox):
         peer.ping()
         assert not peer.goaways
     assert counted(sandbox, "refused_stream") == before + 200
+
+
+def test_answers_that_wait_do_not_hold_their_requests(sandbox):
+    """A window of 0 on ten connections with a thousand large requests each: 120 MB, were they kept."""
+    large = block(None, ("authorization", "bearer " + "a" * 6000))
+    hello = PREFACE + settings((INITIAL_WINDOW_SIZE, 0))
+    with unharmed(sandbox), contextlib.ExitStack() as open_ones:
+        for _ in range(10):
+            peer = open_ones.enter_context(Peer(sandbox, hello))
+            for first in range(1, 2001, 50):
+                ids = range(first, first + 50, 2)
+                peer.send(b"".join(opened(id, large) + data(id, b"{" * 5000, END_STREAM) for id in ids))
+                peer.wait(lambda last=ids[-1], peer=peer: last in peer.statuses)
+            assert len(peer.statuses) == 1000 and not peer.bodies
+        # With credit the last of them gets what waited.
+        peer.send(settings((INITIAL_WINDOW_SIZE, 100)) + window_update(0, 100_000))
+        peer.wait(lambda: len(peer.bodies) == 1000)
 
 
 def test_changes_of_table_size_in_each_request(sandbox):

@@ -86,7 +86,7 @@ def test_blocks(sandbox, content, expected):
 
 
 def test_the_table_is_the_connections(sandbox):
-    """2.2: what one request brought in, the next finds; also what came in a request that was refused for its headers."""
+    """2.2: what one request brought in, the next finds, also after one that was refused for its headers."""
     with Peer(sandbox) as peer:
         peer.send(headers(1, WHOLE + literal("connection", "close") + REMEMBERED))
         peer.wait(lambda: 1 in peer.resets)
