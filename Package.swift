@@ -79,6 +79,16 @@ let package = Package(
             swiftSettings: checked + hot
         ),
 
+        // The gateway in one thread, with everything random about it from one seed (docs/testing.md).
+        .executableTarget(
+            name: "simulate",
+            dependencies: [
+                "BenchmarkSupport", "Gateway", "HTTP2", "PushCore", "Reactor", "Storage", "TLS", "TestSupport", "Wire",
+            ],
+            path: "Simulation",
+            swiftSettings: checked
+        ),
+
         .target(name: "TestSupport", dependencies: ["PushCore"], path: "Tests/TestSupport", swiftSettings: checked),
         .testTarget(name: "PushCoreTests", dependencies: ["PushCore", "TestSupport"], swiftSettings: checked),
         .testTarget(name: "WireTests", dependencies: ["Wire", "PushCore"], swiftSettings: checked),
@@ -105,6 +115,7 @@ let package = Package(
             swiftSettings: checked
         ),
         .testTarget(name: "PeerLoadTests", dependencies: ["BenchmarkSupport", "peerload"], swiftSettings: checked),
+        .testTarget(name: "SimulationTests", dependencies: ["simulate"], swiftSettings: checked),
         .testTarget(name: "TidyTests", swiftSettings: checked),
 
         // The entries of scripts/fuzz, run over what they start from and what crashed them once.

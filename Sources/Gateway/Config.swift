@@ -104,6 +104,11 @@ package struct Config: Equatable, Sendable {
     /// How log lines look; nil is text on a terminal, else JSON.
     package var logFormat: LogFormat?
 
+    #if PLANTED_FAULTS
+        /// What a simulation must find.
+        package var fault: PlantedFault?
+    #endif
+
     package init() {}
 
     /// The channel management port: 2195 in development, 2196 in production, unless one was set.
@@ -113,7 +118,7 @@ package struct Config: Equatable, Sendable {
     package var effectiveLogDeliveries: LogDeliveries { logDeliveries ?? (environment == .production ? .off : .all) }
 
     /// What queues need to know of it.
-    var queuePolicy: QueuePolicy {
+    package var queuePolicy: QueuePolicy {
         var policy = QueuePolicy()
         policy.mode = queueMode
         policy.limit = queueLimit
@@ -121,6 +126,9 @@ package struct Config: Equatable, Sendable {
         policy.window = deliveryWindow
         policy.acknowledgementTimeout = deliveryAckTimeout
         policy.lowPriorityDelay = deliveryLowPriorityDelay
+        #if PLANTED_FAULTS
+            policy.fault = fault
+        #endif
         return policy
     }
 

@@ -9,6 +9,9 @@ package final class GatewayClock: Sendable {
 
     package init() {}
 
+    /// One that stands at `moment` until it is moved.
+    package init(standingAt moment: Moment) { held.set(Int(moment.nanoseconds)) }
+
     /// What time it is.
     package func now() -> Moment {
         let held = held.value

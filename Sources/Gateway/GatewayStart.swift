@@ -205,7 +205,8 @@ struct HomeShare: Sendable {
     }
 }
 
-private func makeHome(_ share: HomeShare, _ shared: LoopShared, _ catalog: Catalog, _ index: Int) -> Home {
+/// What a loop begins with: its share of what the store kept.
+func makeHome(_ share: HomeShare, _ shared: LoopShared, _ catalog: Catalog, _ index: Int) -> Home {
     let numbers = Numbers(
         afterPush: share.lastPush,
         afterRegistration: share.lastRegistration,

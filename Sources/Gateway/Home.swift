@@ -259,6 +259,9 @@ final class Home {
         metrics.held.add(-1)
         if push.isOnce { return }
         guard let waiting = device.unanswered.remove(push.number) else {
+            #if PLANTED_FAULTS
+                if policy.fault == .acknowledgementLost { return }
+            #endif
             return changes.append(.discard(push.number))
         }
         if waiting.isSubmitted { changes.append(.discard(push.number)) }

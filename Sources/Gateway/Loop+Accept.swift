@@ -39,7 +39,8 @@ extension Loop {
         }
     }
 
-    private func open(_ descriptor: consuming FileDescriptor, _ peer: PeerAddress, _ door: LoopListener.Door) {
+    /// Takes a connection that has come in by a door.
+    func open(_ descriptor: consuming FileDescriptor, _ peer: PeerAddress, _ door: LoopListener.Door) {
         guard connections.count < connectionLimit, shared.addresses.admit(peer) else {
             shared.metrics.refusedConnections.add(1)
             return

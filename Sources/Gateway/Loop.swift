@@ -80,6 +80,8 @@ final class Loop {
     private var nextSweep: Moment
     private var nextSample = Moment(nanoseconds: 0)
     private var isStopped = false
+    /// Sees what happens to pushes while no delivery log does: for simulations.
+    var witness: (([DeliveryEvent]) -> Void)?
 
     static let mailboxToken: UInt64 = 0
 
@@ -117,8 +119,13 @@ final class Loop {
         }
     }
 
-    private func turn() throws(SystemError) {
-        let count = try wait()
+    private func turn() throws(SystemError) { turn(of: try wait()) }
+
+    /// A turn with what is there, without waiting for more: for who drives a loop without a thread.
+    func turnAtOnce() throws(SystemError) { turn(of: try poller.wait(milliseconds: 0)) }
+
+    /// A turn in which so many events have come.
+    private func turn(of count: Int) {
         now = shared.clock.now()
         for place in 0..<count {
             let event = poller.event(place)
@@ -209,8 +216,14 @@ final class Loop {
             shared.mailboxes[place].post(contentsOf: &outbox[place])
         }
         if !home.events.isEmpty {
-            if let deliveries = shared.deliveries { deliveries.record(&home.events) } else { home.events = [] }
+            if let deliveries = shared.deliveries { deliveries.record(&home.events) } else { dropEvents() }
         }
+    }
+
+    /// What no delivery log wants, a simulation may.
+    private func dropEvents() {
+        witness?(home.events)
+        home.events = []
     }
 
     private func submit() {

@@ -18,6 +18,9 @@ struct UnansweredPushes {
     private var displaced: [UInt64: [DisplacedPush]] = [:]
 
     var isEmpty: Bool { list.isEmpty }
+    var count: Int { list.count }
+    /// The pushes whose place others took and that have not ended.
+    var displacedNumbers: [UInt64] { displaced.values.joined().map(\.queued.push.number) }
 
     mutating func add(_ push: UnansweredPush) { list.append(push) }
 

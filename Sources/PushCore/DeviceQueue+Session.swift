@@ -22,6 +22,9 @@ extension DeviceQueue {
                 effects.append(.discarded(entry.queued, .collapsed, fromStorage: entry.wasStored))
             } else {
                 putBack(entry)
+                #if PLANTED_FAULTS
+                    if policy.fault == .deliveredTwice { putBack(entry) }
+                #endif
             }
         }
         for lane in lanes.indices {

@@ -96,6 +96,13 @@ package struct DeviceQueue {
         }
         if push.isOnce { return addOnce(queued, lane, at: now, into: &effects) }
         if mode.delivers, isFull(lane, for: push, at: now, into: &effects) { return .tooMany }
+        #if PLANTED_FAULTS
+            let isSecond = lanes[lane].contains { $0.push.isReplaced(by: push) } && push.content.hasCollapseID
+            if policy.fault == .collapsedWrongWay, isSecond {
+                effects.append(.discarded(queued, .collapsed, fromStorage: false))
+                return .discarded
+            }
+        #endif
         collapse(with: push, lane, into: &effects)
         supersede(by: push)
 
@@ -153,6 +160,9 @@ package struct DeviceQueue {
 
     /// Keeps the newest of a registration whose device is away, within its limit.
     private mutating func trim(_ lane: Int, at now: Moment, into effects: inout [QueueEffect]) {
+        #if PLANTED_FAULTS
+            if policy.fault == .limitExceeded, lanes[lane].count == policy.limit + 1 { return }
+        #endif
         guard lanes[lane].count > policy.limit else { return }
         dropExpired(lane, at: now, into: &effects)
         while lanes[lane].count > policy.limit, let oldest = lanes[lane].takeOldest() {
@@ -226,7 +236,7 @@ package struct DeviceQueue {
         into effects: inout [QueueEffect]
     ) -> Bool {
         while let lane = nextLane(rank, at: now), let push = lanes[lane].head(rank)?.push {
-            if push.hasExpired(at: now) {
+            if push.hasExpired(at: now), !sendsExpired {
                 discard(lanes[lane].takeHead(rank), .expired, into: &effects)
                 continue
             }
@@ -243,6 +253,12 @@ package struct DeviceQueue {
         }
         return true
     }
+
+    #if PLANTED_FAULTS
+        private var sendsExpired: Bool { policy.fault == .expiredSent }
+    #else
+        private var sendsExpired: Bool { false }
+    #endif
 
     /// The lane with the oldest push of a rank that may go.
     private func nextLane(_ rank: Int, at now: Moment) -> Int? {

@@ -21,8 +21,29 @@ package struct QueuePolicy: Equatable, Sendable {
     /// How long priority 5 may wait for a sleeping device.
     package var lowPriorityDelay = Interval.seconds(30)
 
+    #if PLANTED_FAULTS
+        /// What a simulation must find; see docs/testing.md.
+        package var fault: PlantedFault?
+    #endif
+
     package init() {}
 }
+
+#if PLANTED_FAULTS
+    /// A fault that is there on purpose, to show that the simulation finds it. No product is built with them.
+    package enum PlantedFault: String, Sendable, CaseIterable {
+        /// The store is not told that a push has ended.
+        case acknowledgementLost = "ack-lost"
+        /// What was in flight when a session ended waits twice.
+        case deliveredTwice = "double-delivery"
+        /// Of two pushes with one collapse id the older stays.
+        case collapsedWrongWay = "collapse-wrong-way"
+        /// What expired while it waited is sent.
+        case expiredSent = "expired-sent"
+        /// One more is stored than the limit allows.
+        case limitExceeded = "queue-bound"
+    }
+#endif
 
 /// What a device's Filter says about a topic (docs/device-protocol.md).
 package enum TopicMode: Sendable {

@@ -45,6 +45,25 @@ extension FileDescriptor {
         return FileDescriptor(owning: try attempt("socket") { socket(family, type, 0) })
     }
 
+    /// Two non-blocking sockets that are each other's peer, without a network between them. The kernel keeps about
+    /// `buffer` bytes of what one has sent and the other has not read.
+    package static func pair(buffer: Int32) throws(SystemError) -> (first: Int32, second: Int32) {
+        var numbers: (Int32, Int32) = (0, 0)
+        let type = Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue)
+        try attempt("socketpair") {
+            withUnsafeMutableBytes(of: &numbers) {
+                socketpair(AF_UNIX, type, 0, $0.baseAddress?.assumingMemoryBound(to: Int32.self))
+            }
+        }
+        var size = buffer
+        for number in [numbers.0, numbers.1] {
+            try attempt("setsockopt") {
+                setsockopt(number, SOL_SOCKET, SO_SNDBUF, &size, socklen_t(MemoryLayout<Int32>.size))
+            }
+        }
+        return numbers
+    }
+
     /// Sets a socket option that is a number.
     func set(_ level: Int32, _ option: Int32, _ value: Int32) throws(SystemError) {
         var value = value

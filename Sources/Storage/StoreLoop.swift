@@ -7,6 +7,8 @@ final class StoreLoop {
     private let inbox: Mailbox<StoreMessage>
     private let gauges: StoreGauges
     private let hooks: StoreHooks
+    /// What time it is, in nanoseconds since some moment.
+    var clock: @Sendable () -> Int64 = Clock.monotonic
     private var poller: Poller
     private var messages: [StoreMessage] = []
     private var pending = PendingChanges()
@@ -41,15 +43,20 @@ final class StoreLoop {
     func run() {
         while !isStopping {
             wait()
-            takeMessages()
-            readPayloads()
-            work(at: Clock.monotonic())
+            turn()
         }
         finish()
     }
 
+    /// Takes what has come, and does what is due.
+    func turn() {
+        takeMessages()
+        readPayloads()
+        work(at: clock())
+    }
+
     private func wait() {
-        let milliseconds = millisecondsToWait(at: Clock.monotonic())
+        let milliseconds = millisecondsToWait(at: clock())
         guard milliseconds != 0 else { return }
         do { _ = try poller.wait(milliseconds: milliseconds) } catch {
             preconditionFailure("the store cannot wait for work: \(error)")
@@ -120,9 +127,9 @@ final class StoreLoop {
     private func commit(_ transaction: StoreTransaction) -> Bool {
         // Until it is committed all of it waits, however long that takes.
         gauges.waiting(since: transaction.oldest)
-        let start = Clock.monotonic()
+        let start = clock()
         let error = write(transaction)
-        let end = Clock.monotonic()
+        let end = clock()
         note(transaction, error: error, seconds: Double(end - start) / 1e9)
         // At the end there is no next time: a delete that fails now is a push that comes again after the start.
         if error != nil && !isStopping {
@@ -181,7 +188,7 @@ final class StoreLoop {
     private func finish() {
         isHeld = false
         while !reads.isEmpty { readPayloads() }
-        flush(at: Clock.monotonic())
+        flush(at: clock())
         // Flushing ends at the first failure; everyone gets an answer.
         while let transaction = pending.next(at: .max, all: true) { commit(transaction) }
         store.close()

@@ -9,16 +9,36 @@ package final class StoreThread: Sendable {
     package typealias PayloadsDone = @Sendable (Result<[[UInt8]?], StoreError>) -> Void
 
     private let inbox: Mailbox<StoreMessage>
-    private let worker: Worker
+    /// nil for one without a thread.
+    private let worker: Worker?
+    private let loop: Locked<StoreLoop>
     private let gauges = StoreGauges()
+    private let clock: @Sendable () -> Int64
 
     /// Starts the thread. `store` has been loaded; nobody else touches it from now on.
     package init(store: sending any MessageStore, hooks: StoreHooks? = nil) throws(SystemError) {
         inbox = try Mailbox()
+        clock = Clock.monotonic
         let loop = Locked(try StoreLoop(store: store, inbox: inbox, gauges: gauges, hooks: hooks ?? StoreHooks()))
+        self.loop = loop
         // Locked for as long as it lives: so the loop's state needs no promise that only its thread touches it.
         worker = try Worker(name: "store") { loop.withLock { $0.run() } }
     }
+
+    /// The same without a thread, for a simulation: its work is done in `turn`, at the time that `clock` tells.
+    package init(turnedByHand store: sending any MessageStore, clock: @escaping @Sendable () -> Int64)
+        throws(SystemError)
+    {
+        inbox = try Mailbox()
+        self.clock = clock
+        let loop = try StoreLoop(store: store, inbox: inbox, gauges: gauges, hooks: StoreHooks())
+        loop.clock = clock
+        self.loop = Locked(loop)
+        worker = nil
+    }
+
+    /// One turn of a store without a thread: takes what was submitted, reads, and writes what is due.
+    package func turn() { loop.withLock { $0.turn() } }
 
     /// Makes `changes` durable, those of one submission together, and those of several in the order in which they
     /// were submitted.
@@ -29,7 +49,7 @@ package final class StoreThread: Sendable {
     /// Nothing may be submitted after `stop`.
     package func submit(_ changes: [StoreChange], done: Done? = nil) {
         gauges.depth.add(changes.count)
-        inbox.post(.changes(changes, at: Clock.monotonic(), done: done))
+        inbox.post(.changes(changes, at: clock(), done: done))
     }
 
     /// Reads the payloads of pushes whose append was committed, by number, in that order; nil for one that is gone.
@@ -52,11 +72,11 @@ package final class StoreThread: Sendable {
     /// Commits what waits, also what is held, closes the store, and returns when the thread has ended.
     package func stop() {
         inbox.post(.stop)
-        worker.join()
+        if let worker { worker.join() } else { loop.withLock { $0.run() } }
     }
 
     /// How it is doing now.
-    package var statistics: StoreStatistics { gauges.read(at: Clock.monotonic()) }
+    package var statistics: StoreStatistics { gauges.read(at: clock()) }
 }
 
 /// What the store's thread tells when it happens. Called on that thread; keep it short.

@@ -1,0 +1,391 @@
+import Gateway
+import PushCore
+import Storage
+import TestSupport
+
+/// What the gateway has promised, kept as plainly as it is promised, and the check of what it does against it.
+struct Model {
+    let policy: QueuePolicy
+    let devices: [DeviceID]
+    var pushes: [KnownPush] = []
+    /// Serials by the gateway's numbers.
+    private var serials: [UInt64: Int] = [:]
+    /// Serials with one collapse id of one registration, in the order of their acceptance.
+    private var chains: [Slot: [Int]] = [:]
+    private var places: [DeviceID: Int]
+    private var seen: [SeenQueue]
+    /// Pushes that are over, and of which the store may still know.
+    private var ending: [Int] = []
+    private var turn = 0
+    /// The last turn after which a store's failure may have brought something back.
+    private var troubledIn = -100
+    /// Until then the store may be behind, because it failed.
+    private var troubledUntil = Moment(nanoseconds: 0)
+
+    /// What took another's place may just have been taken back.
+    private var isTroubled: Bool { turn - troubledIn < 40 }
+
+    private struct Slot: Hashable {
+        let registration: UInt64
+        let collapseID: Int
+    }
+
+    init(policy: QueuePolicy, devices: [DeviceID]) {
+        self.policy = policy
+        self.devices = devices
+        places = Dictionary(uniqueKeysWithValues: devices.enumerated().map { ($1, $0) })
+        seen = Array(repeating: SeenQueue(), count: devices.count)
+    }
+
+    subscript(number: UInt64) -> KnownPush? { serials[number].map { pushes[$0] } }
+
+    func place(of device: DeviceID) -> Int? { places[device] }
+
+    // MARK: What the outside says and hears
+
+    mutating func offer(device: Int, topic: Int, collapseID: Int, payloadCount: Int) -> Int {
+        let serial = pushes.count
+        pushes.append(
+            KnownPush(
+                serial: serial,
+                device: device,
+                topic: topic,
+                collapseID: collapseID,
+                payloadCount: payloadCount
+            )
+        )
+        return serial
+    }
+
+    mutating func answered(_ serial: Int, _ status: Int) throws(Complaint) {
+        let push = pushes[serial]
+        switch status {
+        case 200:
+            guard push.state != .offered else { throw complaint("is promised but was never received", serial) }
+            guard push.state != .gone else { throw complaint("is promised but was taken back", serial) }
+            pushes[serial].isPromised = true
+        case 429 where push.state == .held: throw complaint("is refused and held all the same", serial)
+        case 400, 404, 405, 413: throw complaint("is good and was refused with \(status)", serial)
+        default: break
+        }
+    }
+
+    mutating func acknowledged(_ serial: Int, status: UInt8) {
+        if status == 0 { pushes[serial].isAcknowledged = true } else { pushes[serial].isRefused = true }
+    }
+
+    /// A notification has come to a device.
+    func notified(_ serial: Int, _ id: UInt32, payloadCount: Int, on device: Int) throws(Complaint) {
+        guard serial < pushes.count else { throw Complaint("a device was sent what nobody offered", device: device) }
+        let push = pushes[serial]
+        guard push.device == device else { throw complaint("was sent to device \(device)", serial) }
+        guard push.state != .offered else { throw complaint("was sent before it was received", serial) }
+        guard UInt32(truncatingIfNeeded: push.number) == id else { throw complaint("has the id of another", serial) }
+        guard push.payloadCount == payloadCount else { throw complaint("has lost a part of its payload", serial) }
+    }
+
+    // MARK: What the gateway tells
+
+    mutating func happened(_ events: [DeliveryEvent], _ gateway: HandTurnedGateway) throws(Complaint) {
+        turn += 1
+        for event in events {
+            if event.state == .received { try received(event) } else { try changed(event, gateway) }
+        }
+    }
+
+    private mutating func received(_ event: DeliveryEvent) throws(Complaint) {
+        guard let push = event.push, let serial = serialNumber(push.apnsID) else {
+            throw Complaint("a push was received that nobody offered")
+        }
+        guard pushes[serial].state == .offered else { throw complaint("is received twice", serial) }
+        pushes[serial].state = .held
+        pushes[serial].number = push.number
+        pushes[serial].registration = push.registration
+        pushes[serial].priority = push.priority
+        pushes[serial].expires = push.expires
+        pushes[serial].acceptedAt = push.acceptedAt
+        pushes[serial].receivedIn = turn
+        serials[push.number] = serial
+        let collapseID = pushes[serial].collapseID
+        if collapseID > 0 { chains[Slot(registration: push.registration, collapseID: collapseID), default: []] += [serial] }
+    }
+
+    private mutating func changed(_ event: DeliveryEvent, _ gateway: HandTurnedGateway) throws(Complaint) {
+        guard let serial = serials[event.number] else { throw Complaint("push \(event.number) is nobody's") }
+        let push = pushes[serial]
+        guard push.state == .held else {
+            throw complaint("becomes \(event.state.rawValue) after it was \(push.state)", serial)
+        }
+        guard event.state.isFinal else { return }
+        if let cause = event.cause {
+            try judge(cause, of: push, at: event.at)
+            pushes[serial].state = .discarded(cause)
+        } else {
+            guard push.isAcknowledged else { throw complaint("is delivered but was not acknowledged", serial) }
+            pushes[serial].state = .delivered
+        }
+        pushes[serial].endedAt = event.at
+        ending.append(serial)
+    }
+
+    /// Whether a push may be discarded for a cause.
+    private func judge(_ cause: DiscardCause, of push: KnownPush, at now: Moment) throws(Complaint) {
+        switch cause {
+        case .expired:
+            guard push.expires <= now else { throw complaint("is discarded before it expired", push.serial) }
+        case .collapsed:
+            guard newer(than: push) != nil else { throw complaint("is collapsed with nothing newer", push.serial) }
+        case .refused:
+            guard push.isRefused else { throw complaint("is refused but the device did not say so", push.serial) }
+        case .queueFull, .unregistered, .disabled, .undeliverable: break
+        }
+    }
+
+    /// The newest push that took the place of this one.
+    private func newer(than push: KnownPush) -> KnownPush? {
+        guard push.collapseID > 0 else { return nil }
+        let slot = Slot(registration: push.registration, collapseID: push.collapseID)
+        for serial in (chains[slot] ?? []).reversed() {
+            let other = pushes[serial]
+            guard other.number > push.number else { return nil }
+            switch other.state {
+            // Never sent and never stored: it replaces nothing that was in flight.
+            case .discarded(.disabled), .gone, .offered: continue
+            case .discarded(.expired) where other.isOnce: continue
+            case .held, .delivered, .discarded: return other
+            }
+        }
+        return nil
+    }
+
+    // MARK: What can be seen after a turn
+
+    /// Compares a device's queue with what it was; `isQuiet` says that the device has said nothing that would change
+    /// what it may be sent.
+    mutating func check(_ device: Int, isQuiet: Bool, at now: Moment, _ gateway: HandTurnedGateway) throws(Complaint) {
+        guard let queue = gateway.queue(of: devices[device]) else { return }
+        let before = seen[device]
+        guard queue.heldCount > 0 || !before.flights.isEmpty else {
+            seen[device] = SeenQueue(session: gateway.session(of: devices[device]), isAwake: queue.isAwake)
+            return
+        }
+        var after = SeenQueue(session: gateway.session(of: devices[device]), isAwake: queue.isAwake)
+        var sent: [KnownPush] = []
+        var failure: Complaint?
+        queue.eachFlight { push, deadline, resends, _ in
+            let flight = SeenQueue.Flight(number: push.number, deadline: deadline, resends: resends)
+            if after.flights.contains(where: { $0.number == push.number }) {
+                failure = failure ?? Complaint("push \(push.number) is in flight twice", device: device)
+            }
+            after.flights.append(flight)
+            if before.flights.contains(flight) { return }
+            do throws(Complaint) {
+                if let push = try judge(flight, before, at: now, gateway) { sent.append(push) }
+            } catch {
+                failure = failure ?? error
+            }
+        }
+        if let failure { throw failure }
+        guard after.flights.count <= policy.window else {
+            throw Complaint("\(after.flights.count) pushes are in flight, \(policy.window) are the most", device: device)
+        }
+        let isSame = isQuiet && before.session == after.session && before.isAwake == after.isAwake
+        seen[device] = after
+        guard isSame else { return }
+        if !sent.isEmpty { try checkOrder(sent, queue) }
+        try checkLimits(device, queue)
+    }
+
+    /// Whether what was sent, for the first time in its session or again, may be. Returns it if it is the first time.
+    private mutating func judge(
+        _ flight: SeenQueue.Flight,
+        _ before: SeenQueue,
+        at now: Moment,
+        _ gateway: HandTurnedGateway
+    ) throws(Complaint) -> KnownPush? {
+        guard let serial = serials[flight.number] else { throw Complaint("push \(flight.number) is nobody's") }
+        let push = pushes[serial]
+        let last = before.flights.first { $0.number == flight.number }
+        // A deadline that was moved for a topic that is not enabled any more.
+        if let last, last.resends == flight.resends, flight.deadline != now + policy.acknowledgementTimeout { return nil }
+        if let last, last.resends == flight.resends, last.deadline <= now { return nil }
+        guard push.state == .held else { throw complaint("is sent after it was \(push.state)", serial) }
+        guard push.isOnce ? push.acceptedAt == now : push.expires > now else {
+            throw complaint("is sent although it has expired", serial)
+        }
+        guard flight.resends <= Limits.resends else { throw complaint("is sent again too often", serial) }
+        if let newer = newer(than: push), newer.receivedIn < turn {
+            if newer.state == .held, !gateway.holds(newer.number, for: devices[push.device]) {
+                pushes[newer.serial].state = .gone
+                return try judge(flight, before, at: now, gateway)
+            }
+            throw complaint("is sent although \(newer.serial) has replaced it", serial)
+        }
+        return flight.resends == 0 ? push : nil
+    }
+
+    /// Nothing that was sent in one turn may have overtaken what it had to follow.
+    private func checkOrder(_ sent: [KnownPush], _ queue: DeviceQueue) throws(Complaint) {
+        for (first, second) in zip(sent, sent.dropFirst()) {
+            if second.receivedIn < turn, mustGoBefore(second, first), mayFollow(second, queue) {
+                throw complaint("was overtaken by \(first.serial)", second.serial)
+            }
+        }
+        guard let last = sent.last, !isTroubled else { return }
+        var overtaken: KnownPush?
+        queue.eachWaiting { push in
+            guard let serial = serials[push.number] else { return }
+            let waiting = pushes[serial]
+            guard waiting.receivedIn < turn, waiting.expires > waiting.acceptedAt else { return }
+            if mustGoBefore(waiting, last), mayFollow(waiting, queue) { overtaken = waiting }
+        }
+        if let overtaken { throw complaint("waits although \(last.serial) was sent", overtaken.serial) }
+    }
+
+    private func mustGoBefore(_ a: KnownPush, _ b: KnownPush) -> Bool {
+        (b.priority.rawValue, a.number) < (a.priority.rawValue, b.number)
+    }
+
+    /// Whether nothing but its place in the order decides when a push goes.
+    private func mayFollow(_ push: KnownPush, _ queue: DeviceQueue) -> Bool {
+        queue.mode(of: push.registration).delivers && (push.priority == .immediate || queue.isAwake == true)
+    }
+
+    /// No registration holds more than its limit once a push was added to it.
+    private func checkLimits(_ device: Int, _ queue: DeviceQueue) throws(Complaint) {
+        guard !isTroubled else { return }
+        for push in pushes.suffix(64) where push.device == device && push.receivedIn == turn && !push.isOver {
+            guard let count = queue.waitingCount(of: push.registration) else { continue }
+            if queue.mode(of: push.registration).delivers {
+                guard push.collapseID == 0, count > policy.backlog else { continue }
+                throw complaint("is one of \(count) that wait, \(policy.backlog) are the most", push.serial)
+            } else if policy.mode == .queue, count > policy.limit {
+                throw complaint("is one of \(count) that are stored, \(policy.limit) are the most", push.serial)
+            }
+        }
+    }
+
+    // MARK: The store
+
+    mutating func written(_ changes: [StoreChange]) throws(Complaint) {
+        for change in changes {
+            switch change {
+            case .append(let push):
+                guard let serial = serials[push.number] else { throw Complaint("the store was given \(push.number)") }
+                pushes[serial].isStored = true
+            case .discard(let number):
+                if let serial = serials[number] { pushes[serial].isStored = false }
+            case .save, .forget, .saveDevice, .saveApp, .removeApp, .saveKey: break
+            }
+        }
+    }
+
+    /// Nothing that is over is still stored.
+    var isStoreClean: Bool { ending.allSatisfy { !pushes[$0].isStored } }
+
+    mutating func storeFailed(at now: Moment) {
+        troubledIn = turn
+        troubledUntil = now + .milliseconds(1_200)
+    }
+
+    /// The store was turned: what ended long enough ago must be off it.
+    mutating func storeTurned(at now: Moment) throws(Complaint) {
+        ending.removeAll { !pushes[$0].isStored && pushes[$0].endedAt + .seconds(1) < now }
+        guard troubledUntil < now else {
+            for serial in ending { pushes[serial].turnsDue = 0 }
+            return
+        }
+        for serial in ending where pushes[serial].isStored && pushes[serial].endedAt + .milliseconds(60) <= now {
+            pushes[serial].turnsDue += 1
+            if pushes[serial].turnsDue > 6 { throw complaint("has ended but the store was not told", serial) }
+        }
+    }
+
+    // MARK: Crashes
+
+    /// The process is gone: what the store has is all there is, and whatever it has comes back.
+    mutating func crashed() {
+        for push in pushes where push.isStored { pushes[push.serial].state = .held }
+    }
+
+    /// Another process has begun with it.
+    mutating func restarted(at now: Moment, _ gateway: HandTurnedGateway) throws(Complaint) {
+        turn += 1
+        (ending, troubledUntil, troubledIn) = ([], now, turn)
+        seen = Array(repeating: SeenQueue(), count: devices.count)
+        for push in pushes where push.state != .offered { try restart(push, at: now, gateway) }
+    }
+
+    private mutating func restart(
+        _ push: KnownPush,
+        at now: Moment,
+        _ gateway: HandTurnedGateway
+    ) throws(Complaint) {
+        let isHeld = gateway.holds(push.number, for: devices[push.device])
+        pushes[push.serial].turnsDue = 0
+        switch push.state {
+        case .held where isHeld: break
+        case .held where push.isStored:
+            // It expired, was replaced, or its registration has ended: the start sees to it without a word.
+            (pushes[push.serial].state, pushes[push.serial].endedAt) = (.discarded(.expired), now)
+            ending.append(push.serial)
+        case .held where push.isPromised && !push.isOnce: throw complaint("was promised and is lost", push.serial)
+        case .held: pushes[push.serial].state = .gone
+        case .discarded(.collapsed) where push.isPromised && newer(than: push) == nil:
+            throw complaint("gave way to one that is lost", push.serial)
+        case .offered, .gone, .delivered, .discarded:
+            if isHeld { throw complaint("came back from nowhere", push.serial) }
+        }
+    }
+
+    // MARK: All of it
+
+    /// Everything that is owed is there.
+    mutating func checkAll(_ gateway: HandTurnedGateway) throws(Complaint) {
+        for push in pushes where push.state == .held {
+            if gateway.holds(push.number, for: devices[push.device]) { continue }
+            if push.isPromised, !push.isOnce { throw complaint("was promised and is lost", push.serial) }
+            pushes[push.serial].state = .gone
+        }
+        let held = devices.reduce(0) { $0 + gateway.heldCount(of: $1) }
+        guard held == gateway.heldMetric else {
+            throw Complaint("\(held) pushes are held and \(gateway.heldMetric) are counted")
+        }
+        // A frame more than fits may be on its way.
+        let most = Limits.unsentBytes + 32 * 1024
+        guard gateway.mostUnsent <= most else { throw Complaint("\(gateway.mostUnsent) bytes wait for one device") }
+    }
+
+    /// Everything has come to an end: nothing is held, here or in the store.
+    func checkEnd(_ gateway: HandTurnedGateway) throws(Complaint) {
+        for push in pushes {
+            if push.state == .held { throw complaint("never ended", push.serial) }
+            if push.isStored { throw complaint("is over but still stored", push.serial) }
+        }
+        for (place, device) in devices.enumerated() where gateway.unansweredCount(of: device) > 0 {
+            throw Complaint("a push of the device was never answered", device: place)
+        }
+        guard gateway.heldMetric == 0 else { throw Complaint("\(gateway.heldMetric) pushes are counted as held") }
+    }
+
+    /// A new chapter begins: what is over is forgotten.
+    mutating func forget() {
+        pushes = []
+        (serials, chains, ending) = ([:], [:], [])
+        seen = Array(repeating: SeenQueue(), count: devices.count)
+    }
+
+    private func complaint(_ what: String, _ serial: Int) -> Complaint {
+        let push = pushes[serial]
+        let which = "push \(serial) (number \(push.number)) of device \(push.device), topic \(push.topic)"
+        return Complaint("\(which), \(what)", device: push.device)
+    }
+}
+
+/// The id that a provider gives its push: the serial in its last digits.
+func apnsID(_ serial: Int) -> String {
+    let digits = String(serial, radix: 16)
+    return "00000000-0000-4000-8000-" + String(repeating: "0", count: 12 - digits.count) + digits
+}
+
+private func serialNumber(_ id: UUIDText) -> Int? { Int(id.description.suffix(12), radix: 16) }

@@ -1,0 +1,41 @@
+/// What has happened in a run: a digest of all of it, and the last of it in words.
+struct Trace {
+    /// One thing that happened.
+    struct Entry {
+        let step: Int
+        let milliseconds: Int64
+        /// -1 for what concerns no device.
+        let device: Int
+        let what: StaticString
+        let first: Int
+        let second: Int
+    }
+
+    /// Equal for two runs in which the same has happened (FNV-1a).
+    private(set) var digest: UInt64 = 0xcbf2_9ce4_8422_2325
+    private var last: [Entry] = []
+    private var place = 0
+
+    /// So many are remembered.
+    private static let count = 1 << 15
+
+    mutating func add(_ entry: Entry) {
+        for number in [entry.step, entry.device, entry.what.utf8CodeUnitCount, entry.first, entry.second] {
+            digest = (digest ^ UInt64(bitPattern: Int64(number))) &* 0x0000_0100_0000_01b3
+        }
+        if last.count < Self.count {
+            last.append(entry)
+        } else {
+            last[place] = entry
+            place = (place + 1) % Self.count
+        }
+    }
+
+    /// The last of what concerns a device, and of what concerns all of them.
+    func lines(of device: Int, limit: Int = 40) -> [String] {
+        let ordered = last[place...] + last[..<place]
+        return ordered.filter { $0.device == device || $0.device < 0 }.suffix(limit).map { entry in
+            "  step \(entry.step), \(entry.milliseconds) ms: \(entry.what) \(entry.first) \(entry.second)"
+        }
+    }
+}

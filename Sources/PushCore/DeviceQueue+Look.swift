@@ -1,0 +1,22 @@
+// What a simulation looks at after each turn, without changing anything.
+extension DeviceQueue {
+    /// Tells each push that was sent and not acknowledged, in the order of sending: when it is due, how often it was
+    /// sent again, and whether a newer one has replaced it.
+    package func eachFlight(_ body: (Push, _ deadline: Moment, _ resends: Int, _ isSuperseded: Bool) -> Void) {
+        for flight in flights {
+            body(flight.entry.push, flight.deadline, flight.resends, flight.supersededBy != nil)
+        }
+    }
+
+    /// Tells each push that waits, topic by topic.
+    package func eachWaiting(_ body: (Push) -> Void) {
+        for lane in lanes {
+            for rank in 0..<3 {
+                for entry in lane.lists[rank] { body(entry.push) }
+            }
+        }
+    }
+
+    /// Pushes that wait for one registration; nil if there is none.
+    package func waitingCount(of registration: UInt64) -> Int? { lane(of: registration).map { lanes[$0].count } }
+}
