@@ -65,8 +65,8 @@ struct Model {
             guard push.state != .gone else { throw complaint("is promised but was taken back", serial) }
             pushes[serial].isPromised = true
         case 429 where push.state == .held: throw complaint("is refused and held all the same", serial)
-        case 400, 404, 405, 413: throw complaint("is good and was refused with \(status)", serial)
-        default: break
+        case 410, 429, 503: break
+        default: throw complaint("is good and was refused with \(status)", serial)
         }
     }
 
@@ -107,7 +107,9 @@ struct Model {
         pushes[serial].receivedIn = turn
         serials[push.number] = serial
         let collapseID = pushes[serial].collapseID
-        if collapseID > 0 { chains[Slot(registration: push.registration, collapseID: collapseID), default: []] += [serial] }
+        if collapseID > 0 {
+            chains[Slot(registration: push.registration, collapseID: collapseID), default: []] += [serial]
+        }
     }
 
     private mutating func changed(_ event: DeliveryEvent, _ gateway: HandTurnedGateway) throws(Complaint) {
@@ -134,7 +136,7 @@ struct Model {
         case .expired:
             guard push.expires <= now else { throw complaint("is discarded before it expired", push.serial) }
         case .collapsed:
-            guard newer(than: push) != nil else { throw complaint("is collapsed with nothing newer", push.serial) }
+            guard hasHeir(push) else { throw complaint("is collapsed with nothing newer", push.serial) }
         case .refused:
             guard push.isRefused else { throw complaint("is refused but the device did not say so", push.serial) }
         case .queueFull, .unregistered, .disabled, .undeliverable: break
@@ -152,10 +154,20 @@ struct Model {
             // Never sent and never stored: it replaces nothing that was in flight.
             case .discarded(.disabled), .gone, .offered: continue
             case .discarded(.expired) where other.isOnce: continue
+            // It gave way before it was promised, to one that may have been refused with it.
+            case .discarded(.collapsed) where !other.isPromised, .discarded(.queueFull) where !other.isPromised: continue
             case .held, .delivered, .discarded: return other
             }
         }
         return nil
+    }
+
+    /// Whether a newer push took its place, and is not lost.
+    private func hasHeir(_ push: KnownPush) -> Bool {
+        let slot = Slot(registration: push.registration, collapseID: push.collapseID)
+        return (chains[slot] ?? []).contains { serial in
+            pushes[serial].number > push.number && pushes[serial].state != .gone
+        }
     }
 
     // MARK: What can be seen after a turn
@@ -187,7 +199,10 @@ struct Model {
         }
         if let failure { throw failure }
         guard after.flights.count <= policy.window else {
-            throw Complaint("\(after.flights.count) pushes are in flight, \(policy.window) are the most", device: device)
+            throw Complaint(
+                "\(after.flights.count) pushes are in flight, \(policy.window) are the most",
+                device: device
+            )
         }
         let isSame = isQuiet && before.session == after.session && before.isAwake == after.isAwake
         seen[device] = after
@@ -207,7 +222,9 @@ struct Model {
         let push = pushes[serial]
         let last = before.flights.first { $0.number == flight.number }
         // A deadline that was moved for a topic that is not enabled any more.
-        if let last, last.resends == flight.resends, flight.deadline != now + policy.acknowledgementTimeout { return nil }
+        if let last, last.resends == flight.resends, flight.deadline != now + policy.acknowledgementTimeout {
+            return nil
+        }
         if let last, last.resends == flight.resends, last.deadline <= now { return nil }
         guard push.state == .held else { throw complaint("is sent after it was \(push.state)", serial) }
         guard push.isOnce ? push.acceptedAt == now : push.expires > now else {
@@ -309,11 +326,18 @@ struct Model {
     }
 
     /// Another process has begun with it.
-    mutating func restarted(at now: Moment, _ gateway: HandTurnedGateway) throws(Complaint) {
+    mutating func restarted(
+        at now: Moment,
+        _ gateway: HandTurnedGateway,
+        _ disk: SimulatedDisk
+    ) throws(Complaint) {
         turn += 1
+        let before = pushes
+        // What has expired is deleted when the store is read.
+        for push in pushes where push.isStored { pushes[push.serial].isStored = disk.holds(push.number) }
         (ending, troubledUntil, troubledIn) = ([], now, turn)
         seen = Array(repeating: SeenQueue(), count: devices.count)
-        for push in pushes where push.state != .offered { try restart(push, at: now, gateway) }
+        for push in before where push.state != .offered { try restart(push, at: now, gateway) }
     }
 
     private mutating func restart(
@@ -331,7 +355,7 @@ struct Model {
             ending.append(push.serial)
         case .held where push.isPromised && !push.isOnce: throw complaint("was promised and is lost", push.serial)
         case .held: pushes[push.serial].state = .gone
-        case .discarded(.collapsed) where push.isPromised && newer(than: push) == nil:
+        case .discarded(.collapsed) where push.isPromised && !hasHeir(push):
             throw complaint("gave way to one that is lost", push.serial)
         case .offered, .gone, .delivered, .discarded:
             if isHeld { throw complaint("came back from nowhere", push.serial) }

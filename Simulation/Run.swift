@@ -25,6 +25,9 @@ package struct Run {
     /// What is wrong, in one sentence, and what the device's last moments were; empty when nothing is.
     package private(set) var findings: [String] = []
 
+    /// How often what has happened.
+    package private(set) var counts: [String: Int] = [:]
+
     /// Steps after which everything comes to its end once, and what is over is forgotten.
     private static let chapter = 10_000
 
@@ -44,6 +47,7 @@ package struct Run {
             findings = ["step \(world.step): \(complaint)"] + world.trace.lines(of: complaint.device)
         }
         digest = world.trace.digest
+        counts = world.trace.counts
     }
 }
 

@@ -16,7 +16,7 @@ struct Simulate {
         let options = try Options(
             CommandLine.arguments.dropFirst(),
             valued: ["seed", "steps", "seconds", "plant", "devices"],
-            flags: ["planted"]
+            flags: ["planted", "counts"]
         )
         let steps = try options.number("steps", 200_000, in: 1...Int.max)
         if options.has("planted") { return try findPlanted(steps) }
@@ -28,7 +28,7 @@ struct Simulate {
         let seconds = try options.number("seconds", 0, in: 0...86_400)
         guard seconds > 0 else {
             plan.seed = UInt64(try options.number("seed", Int(freshSeed()), in: 0...Int.max))
-            return try report(plan)
+            return try report(plan, tellsCounts: options.has("counts"))
         }
         // Short runs, because each draws other circumstances.
         plan.steps = try options.number("steps", 20_000, in: 1...Int.max)
@@ -40,7 +40,7 @@ struct Simulate {
     }
 
     /// Runs once and says how it went.
-    private static func report(_ plan: Run.Plan) throws {
+    private static func report(_ plan: Run.Plan, tellsCounts: Bool = false) throws {
         let start = Clock.monotonic()
         let run = try Run(plan)
         let seconds = (Clock.monotonic() - start) / 100_000_000
@@ -54,6 +54,8 @@ struct Simulate {
             "seed \(plan.seed): \(run.steps) steps, \(run.pushes) pushes, nothing found "
                 + "(digest \(digest), \(seconds / 10).\(seconds % 10) s)"
         )
+        guard tellsCounts else { return }
+        for (what, count) in run.counts.sorted(by: { $0.key < $1.key }) { Terminal.line("  \(what): \(count)") }
     }
 
     /// Each fault that can be planted has to be found, from one seed after the other.

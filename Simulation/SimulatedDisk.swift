@@ -36,6 +36,9 @@ final class SimulatedDisk: Sendable {
         }
     }
 
+    /// Whether a push is stored.
+    func holds(_ number: UInt64) -> Bool { payloads([number]) != .success([nil]) }
+
     func load(at now: Moment) -> Result<StoreSnapshot, StoreError> {
         state.withLock { state in
             Result { () throws(StoreError) in

@@ -71,7 +71,8 @@ final class SimulatedProvider {
         window -= request.body.count
         let fields =
             [
-                (":method", "POST"), (":scheme", "https"), (":path", "/3/device/" + hexadecimal(request.token)),
+                (":method", "POST"), (":scheme", "https"), (":authority", "localhost"),
+                (":path", "/3/device/" + hexadecimal(request.token)),
                 ("authorization", authorization), ("apns-topic", SimulatedTopics.names[request.topic]),
                 ("apns-push-type", SimulatedTopics.types[request.topic]),
             ] + request.headers

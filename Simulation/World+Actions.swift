@@ -42,7 +42,9 @@ extension World {
     // MARK: Providers
 
     private func push() throws {
-        let provider = random.pick(providers)
+        let place = Int.random(in: 0..<providers.count, using: &random)
+        let provider = providers[place]
+        if provider.link == nil { return try connect(place) }
         let device = random.pick(devices)
         let topic = Int.random(in: 0..<SimulatedTopics.names.count, using: &random)
         guard let token = device.tokens[topic] else { return }

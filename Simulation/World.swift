@@ -133,15 +133,20 @@ final class World {
         try gateway.turn(loop)
         let events = gateway.events
         gateway.events = []
-        for event in events {
-            guard let push = model[event.number] else { continue }
-            note("event", push.device, push.serial, event.state.hashNumber)
-        }
-        try model.happened(events, gateway)
+        try happened(events)
         for device in devices where gateway.loop(of: device.credentials.id) == loop {
             try model.check(device.index, isQuiet: device.link?.saysControl != true, at: now, gateway)
             if let link = device.link, link.waitingCount == 0 { link.saysControl = false }
         }
+    }
+
+    private func happened(_ events: [DeliveryEvent]) throws {
+        defer {
+            for event in events {
+                if let push = model[event.number] { note(event.state.word, push.device, push.serial) }
+            }
+        }
+        try model.happened(events, gateway)
     }
 
     func turnStore() throws {
@@ -201,13 +206,15 @@ final class World {
             guard let answers = provider.receive(link.plain(count)) else {
                 throw Complaint("the gateway broke HTTP/2")
             }
-            for answer in answers { try hear(answer) }
+            for answer in answers { try hear(answer, provider) }
         }
     }
 
-    private func hear(_ answer: SimulatedProvider.Answer) throws(Complaint) {
+    private func hear(_ answer: SimulatedProvider.Answer, _ provider: SimulatedProvider) throws(Complaint) {
         let push = model.pushes[answer.serial]
         note("answer", push.device, answer.serial, answer.status)
+        // Its token has grown too old on the way.
+        if answer.status == 403, now - provider.signedAt > .seconds(3000) { return }
         try model.answered(answer.serial, answer.status)
         // The token is dead; the device may ask for another one.
         if answer.status == 410 { devices[push.device].tokens[push.topic] = nil }
@@ -240,7 +247,12 @@ final class World {
         let pair = try FileDescriptor.pair(buffer: Self.socketBuffer)
         lastToken += 1
         let near = FileDescriptor(owning: pair.first)
-        let link = try Link(lastToken, socket: FileDescriptor(owning: pair.second), context: context, transport: transport)
+        let link = try Link(
+            lastToken,
+            socket: FileDescriptor(owning: pair.second),
+            context: context,
+            transport: transport
+        )
         try poller.add(link.number, token: lastToken, for: .read)
         owners[lastToken] = owner
         gateway.open(near, door, on: loop)
@@ -292,8 +304,8 @@ final class World {
         note("restarted")
         let events = gateway.events
         gateway.events = []
-        try model.happened(events, gateway)
-        try model.restarted(at: now, gateway)
+        try happened(events)
+        try model.restarted(at: now, gateway, disk)
     }
 }
 
@@ -302,6 +314,19 @@ extension HandTurnedGateway {
 }
 
 extension DeliveryState {
-    /// Its place among all states, for the trace.
-    fileprivate var hashNumber: Int { Self.allCases.firstIndex(of: self) ?? -1 }
+    /// As the trace says it.
+    fileprivate var word: StaticString {
+        switch self {
+        case .received: "received"
+        case .delivered: "delivered"
+        case .deliveredFromStorage: "delivered from storage"
+        case .storedOffline: "stored offline"
+        case .storedPower: "stored for power"
+        case .discardedUnregistered, .discardedUnregisteredFromStorage: "discarded, unregistered"
+        case .discardedExpired: "discarded, expired"
+        case .discardedDisabled, .discardedDisabledFromStorage: "discarded, disabled"
+        case .discardedReplaced: "discarded, replaced"
+        case .discardedUndeliverable: "discarded, undeliverable"
+        }
+    }
 }
