@@ -2,8 +2,8 @@ import Gateway
 import PushCore
 import TestSupport
 
-/// What a seed decides about a whole run: the operator's settings, and how often what happens. Some things never
-/// happen in a run, so that others come further.
+/// What is decided once for a chapter of a run: the operator's settings, and how often what happens. Some things never
+/// happen in a chapter, so that others come further.
 struct Circumstances {
     /// What may happen in a step.
     enum Action: Int, CaseIterable {
@@ -32,6 +32,7 @@ struct Circumstances {
         config.deliveryAckTimeout = random.pick([.seconds(2), .seconds(10), .seconds(60)])
         config.deliveryLowPriorityDelay = random.pick([.seconds(1), .seconds(30)])
         config.deviceTLSDetach = !random.once(in: 4)
+        config.deviceTLSResume = !random.once(in: 4)
         config.limitsConnections = 10_000
         change(&config)
         self.config = config

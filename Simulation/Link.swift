@@ -24,13 +24,17 @@ final class Link {
     var saysControl = false
     private(set) var isOver = false
 
-    init(_ token: UInt64, socket: consuming FileDescriptor, context: TLSContext, transport: TLSTransport)
-        throws(TLSError)
-    {
+    /// Begins the handshake, with the ticket of an earlier link if there is one.
+    init(
+        _ token: UInt64,
+        socket: consuming FileDescriptor,
+        secured: (context: TLSContext, transport: TLSTransport, ticket: TLSTicket?)
+    ) throws(TLSError) {
         self.token = token
         self.socket = socket
-        self.transport = transport
-        session = try TLSSession(client: context, transport: transport, host: "localhost")
+        transport = secured.transport
+        session = try TLSSession(client: secured.context, transport: secured.transport, host: "localhost")
+        if let ticket = secured.ticket { try session.offer(ticket) }
         try session.start()
         keepOutgoing()
     }

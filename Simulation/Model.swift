@@ -155,7 +155,8 @@ struct Model {
             case .discarded(.disabled), .gone, .offered: continue
             case .discarded(.expired) where other.isOnce: continue
             // It gave way before it was promised, to one that may have been refused with it.
-            case .discarded(.collapsed) where !other.isPromised, .discarded(.queueFull) where !other.isPromised: continue
+            case .discarded(.collapsed) where !other.isPromised, .discarded(.queueFull) where !other.isPromised:
+                continue
             case .held, .delivered, .discarded: return other
             }
         }
@@ -390,13 +391,6 @@ struct Model {
             throw Complaint("a push of the device was never answered", device: place)
         }
         guard gateway.heldMetric == 0 else { throw Complaint("\(gateway.heldMetric) pushes are counted as held") }
-    }
-
-    /// A new chapter begins: what is over is forgotten.
-    mutating func forget() {
-        pushes = []
-        (serials, chains, ending) = ([:], [:], [])
-        seen = Array(repeating: SeenQueue(), count: devices.count)
     }
 
     private func complaint(_ what: String, _ serial: Int) -> Complaint {

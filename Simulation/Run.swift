@@ -28,7 +28,7 @@ package struct Run {
     /// How often what has happened.
     package private(set) var counts: [String: Int] = [:]
 
-    /// Steps after which everything comes to its end once, and what is over is forgotten.
+    /// Steps after which everything comes to its end once, and other circumstances begin.
     private static let chapter = 10_000
 
     package init(_ plan: Plan) throws {
@@ -42,6 +42,7 @@ package struct Run {
                 guard steps % Self.chapter == 0 || steps == plan.steps else { continue }
                 pushes += world.model.pushes.count
                 try world.settle()
+                if steps < plan.steps { try world.beginChapter() }
             }
         } catch let complaint as Complaint {
             findings = ["step \(world.step): \(complaint)"] + world.trace.lines(of: complaint.device)

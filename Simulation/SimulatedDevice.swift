@@ -18,6 +18,8 @@ final class SimulatedDevice {
     /// By topic, the token that its provider uses.
     var tokens = [[UInt8]?](repeating: nil, count: SimulatedTopics.names.count)
     var inbox: [Received] = []
+    /// What the last link was given to resume its TLS session with.
+    private(set) var ticket: TLSTicket?
     private var hasSaidConnect = false
     private var decoder = ServerFrameDecoder(frameLimit: 1 << 18)
 
@@ -29,6 +31,7 @@ final class SimulatedDevice {
 
     /// Begins anew with a connection, or without one.
     func use(_ link: Link?) {
+        ticket = self.link?.session.ticket ?? ticket
         self.link = link
         (isConnected, hasSaidConnect, inbox) = (false, false, [])
         decoder = ServerFrameDecoder(frameLimit: 1 << 18)

@@ -14,7 +14,9 @@ struct Trace {
     /// Equal for two runs in which the same has happened (FNV-1a).
     private(set) var digest: UInt64 = 0xcbf2_9ce4_8422_2325
     /// How often what has happened.
-    private(set) var counts: [String: Int] = [:]
+    var counts: [String: Int] { Dictionary(counted.values.map { ("\($0.what)", $0.count) }, uniquingKeysWith: +) }
+    /// By the address of the words, which is where they stand in the program.
+    private var counted: [UInt: (what: StaticString, count: Int)] = [:]
     private var last: [Entry] = []
     private var place = 0
 
@@ -25,7 +27,7 @@ struct Trace {
         for number in [entry.step, entry.device, entry.what.utf8CodeUnitCount, entry.first, entry.second] {
             digest = (digest ^ UInt64(bitPattern: Int64(number))) &* 0x0000_0100_0000_01b3
         }
-        counts["\(entry.what)", default: 0] += 1
+        counted[UInt(bitPattern: entry.what.utf8Start), default: (entry.what, 0)].count += 1
         if last.count < Self.count {
             last.append(entry)
         } else {

@@ -47,7 +47,6 @@ extension World {
         }
         try model.checkAll(gateway)
         try model.checkEnd(gateway)
-        model.forget()
     }
 
     private var isCalm: Bool {

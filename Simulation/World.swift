@@ -18,7 +18,8 @@ final class World {
     }
 
     let identity: Identity
-    let circumstances: Circumstances
+    private(set) var circumstances: Circumstances
+    private let change: (inout Config) -> Void
     let clock = GatewayClock(standingAt: Moment(seconds: 2_500_000_000))
     let disk = SimulatedDisk()
     var random: SeededRandom
@@ -42,8 +43,10 @@ final class World {
     private static let socketBuffer: Int32 = 16 * 1024
     private static let providerCount = 3
 
-    init(seed: UInt64, identity: Identity, change: (inout Config) -> Void) throws {
+    /// `change` has the last word on the settings.
+    init(seed: UInt64, identity: Identity, change: @escaping (inout Config) -> Void) throws {
         self.identity = identity
+        self.change = change
         random = SeededRandom(seed: seed)
         circumstances = Circumstances(&random, change)
         devices = identity.devices.enumerated().map { SimulatedDevice(index: $0, credentials: $1) }
@@ -81,6 +84,13 @@ final class World {
             )
         }
         return apps + [.saveKey(key)] + devices
+    }
+
+    /// Everything has come to its end: the gateway starts again under other circumstances.
+    func beginChapter() throws {
+        circumstances = Circumstances(&random, change)
+        model = Model(policy: circumstances.config.queuePolicy, devices: model.devices)
+        try restart(losingLast: true)
     }
 
     var now: Moment { clock.now() }
@@ -223,36 +233,31 @@ final class World {
     // MARK: Connections
 
     func connect(_ device: SimulatedDevice) throws {
-        let link = try open(.device, .device(device.index), context(of: device), on: gateway.loop(of: device))
+        let context = device.isExtended ? identity.extendedContext : identity.plainContext
+        // Now and then by a loop that is not its home, which then hands it over.
+        let loops = circumstances.config.threads
+        let loop = random.once(in: 2) ? gateway.loop(of: device) : Int.random(in: 0..<loops, using: &random)
+        device.use(try open(.device, .device(device.index), (context, transport, device.ticket), on: loop))
         note("connect", device.index)
-        device.use(link)
     }
 
     func connect(_ place: Int) throws {
         let loop = Int.random(in: 0..<circumstances.config.threads, using: &random)
-        try providers[place].use(try open(.provider, .provider(place), identity.providerContext, on: loop))
+        let secured: (TLSContext, TLSTransport, TLSTicket?) = (identity.providerContext, transport, nil)
+        try providers[place].use(try open(.provider, .provider(place), secured, on: loop))
         note("provider", -1, place)
-    }
-
-    private func context(of device: SimulatedDevice) -> TLSContext {
-        device.isExtended ? identity.extendedContext : identity.plainContext
     }
 
     private func open(
         _ door: HandTurnedGateway.Door,
         _ owner: Owner,
-        _ context: TLSContext,
+        _ secured: (TLSContext, TLSTransport, TLSTicket?),
         on loop: Int
     ) throws -> Link {
         let pair = try FileDescriptor.pair(buffer: Self.socketBuffer)
         lastToken += 1
         let near = FileDescriptor(owning: pair.first)
-        let link = try Link(
-            lastToken,
-            socket: FileDescriptor(owning: pair.second),
-            context: context,
-            transport: transport
-        )
+        let link = try Link(lastToken, socket: FileDescriptor(owning: pair.second), secured: secured)
         try poller.add(link.number, token: lastToken, for: .read)
         owners[lastToken] = owner
         gateway.open(near, door, on: loop)
