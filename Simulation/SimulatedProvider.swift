@@ -18,11 +18,13 @@ final class SimulatedProvider {
     struct Answer {
         let serial: Int
         let status: Int
+        /// When its provider token was made.
+        let signedAt: Moment
     }
 
     var link: Link?
     private(set) var isLeaving = false
-    private(set) var open: [UInt32: Int] = [:]
+    private(set) var open: [UInt32: (serial: Int, signedAt: Moment)] = [:]
     private var nextStream: UInt32 = 1
     private var isReady = false
     private var streamLimit = 1
@@ -32,7 +34,7 @@ final class SimulatedProvider {
     private var statuses: [UInt32: Int] = [:]
     private var decoder: HeaderDecoder?
     private var authorization = ""
-    private(set) var signedAt = Moment(nanoseconds: 0)
+    private var signedAt = Moment(nanoseconds: 0)
 
     /// Begins anew with a connection, or without one.
     func use(_ link: Link?) throws(HTTP2Error) {
@@ -67,7 +69,7 @@ final class SimulatedProvider {
         }
         let stream = nextStream
         nextStream += 2
-        open[stream] = request.serial
+        open[stream] = (request.serial, signedAt)
         window -= request.body.count
         let fields =
             [
@@ -94,9 +96,10 @@ final class SimulatedProvider {
             let (type, flags) = (rest[start + 3], rest[start + 4])
             guard take(type, flags, stream, Array(rest[(start + 9)..<(start + 9 + count)])) else { return nil }
             let ends = type == FrameType.headers || type == FrameType.data ? flags & FrameFlag.endStream != 0 : false
-            if ends || type == FrameType.reset, let serial = open.removeValue(forKey: stream) {
-                let status = statuses.removeValue(forKey: stream) ?? 0
-                answers.append(Answer(serial: serial, status: type == FrameType.reset ? 0 : status))
+            if ends || type == FrameType.reset, let request = open.removeValue(forKey: stream) {
+                let status = type == FrameType.reset ? 0 : statuses[stream] ?? 0
+                statuses[stream] = nil
+                answers.append(Answer(serial: request.serial, status: status, signedAt: request.signedAt))
             }
             start += 9 + count
         }

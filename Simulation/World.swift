@@ -216,15 +216,15 @@ final class World {
             guard let answers = provider.receive(link.plain(count)) else {
                 throw Complaint("the gateway broke HTTP/2")
             }
-            for answer in answers { try hear(answer, provider) }
+            for answer in answers { try hear(answer) }
         }
     }
 
-    private func hear(_ answer: SimulatedProvider.Answer, _ provider: SimulatedProvider) throws(Complaint) {
+    private func hear(_ answer: SimulatedProvider.Answer) throws(Complaint) {
         let push = model.pushes[answer.serial]
         note("answer", push.device, answer.serial, answer.status)
         // Its token has grown too old on the way.
-        if answer.status == 403, now - provider.signedAt > .seconds(3000) { return }
+        if answer.status == 403, now - answer.signedAt > .seconds(3000) { return }
         try model.answered(answer.serial, answer.status)
         // The token is dead; the device may ask for another one.
         if answer.status == 410 { devices[push.device].tokens[push.topic] = nil }
