@@ -58,15 +58,19 @@ struct SeenQueue {
     var flights: [Flight] = []
     var session: UInt64?
     var isAwake: Bool?
+    var modes: [TopicMode] = []
 }
 
 /// What must not be: the one sentence, and whose.
 struct Complaint: Error, CustomStringConvertible {
     let description: String
     let device: Int
+    /// The push that it is about, if it is about one.
+    let serial: Int
 
-    init(_ description: String, device: Int = -1) {
+    init(_ description: String, device: Int = -1, serial: Int = -1) {
         self.description = description
         self.device = device
+        self.serial = serial
     }
 }

@@ -17,6 +17,7 @@ struct Model {
     /// Pushes that are over, and of which the store may still know.
     private var ending: [Int] = []
     private var turn = 0
+    private var restartedIn = 0
     /// The last turn after which a store's failure may have brought something back.
     private var troubledIn = -100
     /// Until then the store may be behind, because it failed.
@@ -150,6 +151,8 @@ struct Model {
         for serial in (chains[slot] ?? []).reversed() {
             let other = pushes[serial]
             guard other.number > push.number else { return nil }
+            // Sent, acknowledged and never written before a crash: nothing is left that could tell of it.
+            if other.state != .held, other.receivedIn < restartedIn { continue }
             switch other.state {
             // Never sent and never stored: it replaces nothing that was in flight.
             case .discarded(.disabled), .gone, .offered: continue
@@ -179,10 +182,10 @@ struct Model {
         guard let queue = gateway.queue(of: devices[device]) else { return }
         let before = seen[device]
         guard queue.heldCount > 0 || !before.flights.isEmpty else {
-            seen[device] = SeenQueue(session: gateway.session(of: devices[device]), isAwake: queue.isAwake)
+            seen[device] = look(at: queue, device, gateway)
             return
         }
-        var after = SeenQueue(session: gateway.session(of: devices[device]), isAwake: queue.isAwake)
+        var after = look(at: queue, device, gateway)
         var sent: [KnownPush] = []
         var failure: Complaint?
         queue.eachFlight { push, deadline, resends, _ in
@@ -205,11 +208,15 @@ struct Model {
                 device: device
             )
         }
-        let isSame = isQuiet && before.session == after.session && before.isAwake == after.isAwake
         seen[device] = after
-        guard isSame else { return }
+        let isSame = before.session == after.session && before.isAwake == after.isAwake && before.modes == after.modes
+        guard isQuiet, isSame else { return }
         if !sent.isEmpty { try checkOrder(sent, queue) }
         try checkLimits(device, queue)
+    }
+
+    private func look(at queue: DeviceQueue, _ device: Int, _ gateway: HandTurnedGateway) -> SeenQueue {
+        SeenQueue(session: gateway.session(of: devices[device]), isAwake: queue.isAwake, modes: queue.modes)
     }
 
     /// Whether what was sent, for the first time in its session or again, may be. Returns it if it is the first time.
@@ -336,7 +343,7 @@ struct Model {
         let before = pushes
         // What has expired is deleted when the store is read.
         for push in pushes where push.isStored { pushes[push.serial].isStored = disk.holds(push.number) }
-        (ending, troubledUntil, troubledIn) = ([], now, turn)
+        (ending, troubledUntil, troubledIn, restartedIn) = ([], now, turn, turn)
         seen = Array(repeating: SeenQueue(), count: devices.count)
         for push in before where push.state != .offered { try restart(push, at: now, gateway) }
     }
@@ -396,7 +403,7 @@ struct Model {
     private func complaint(_ what: String, _ serial: Int) -> Complaint {
         let push = pushes[serial]
         let which = "push \(serial) (number \(push.number)) of device \(push.device), topic \(push.topic)"
-        return Complaint("\(which), \(what)", device: push.device)
+        return Complaint("\(which), \(what)", device: push.device, serial: serial)
     }
 }
 

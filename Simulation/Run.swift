@@ -45,7 +45,7 @@ package struct Run {
                 if steps < plan.steps { try world.beginChapter() }
             }
         } catch let complaint as Complaint {
-            findings = ["step \(world.step): \(complaint)"] + world.trace.lines(of: complaint.device)
+            findings = ["step \(world.step): \(complaint)"] + world.trace.lines(of: complaint.device, complaint.serial)
         }
         digest = world.trace.digest
         counts = world.trace.counts

@@ -36,10 +36,16 @@ struct Trace {
         }
     }
 
-    /// The last of what concerns a device, and of what concerns all of them.
-    func lines(of device: Int, limit: Int = 40) -> [String] {
+    /// All that is remembered of a push, then the last of what concerns its device and all devices.
+    func lines(of device: Int, _ serial: Int) -> [String] {
         let ordered = last[place...] + last[..<place]
-        return ordered.filter { $0.device == device || $0.device < 0 }.suffix(limit).map { entry in
+        let ofPush = ordered.filter { $0.device == device && $0.first == serial && serial >= 0 }
+        let ofDevice = ordered.filter { $0.device == device || $0.device < 0 }.suffix(40)
+        return [("of the push:", ofPush), ("of the device:", Array(ofDevice))].flatMap { [$0.0] + words($0.1) }
+    }
+
+    private func words(_ entries: [Entry]) -> [String] {
+        entries.map { entry in
             "  step \(entry.step), \(entry.milliseconds) ms: \(entry.what) \(entry.first) \(entry.second)"
         }
     }

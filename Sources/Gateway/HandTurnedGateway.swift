@@ -40,7 +40,7 @@ package final class HandTurnedGateway {
             let snapshot = try store.load(at: clock.now())
             let catalog = Catalog(version: 1, apps: snapshot.apps, keys: snapshot.keys)
             do throws(SystemError) {
-                shared = try makeShared(config, store, clock, identity.authority.certificate)
+                shared = try makeShared(config, store, clock, identity.certificates)
                 for (index, share) in HomeShare.split(snapshot, loops: config.threads).enumerated() {
                     let home = makeHome(share, shared, catalog, index)
                     let start = LoopStart(home: home, catalog: catalog, contexts: identity.contexts, listeners: [])
@@ -142,7 +142,7 @@ private func makeShared(
     _ config: Config,
     _ store: sending any MessageStore,
     _ clock: GatewayClock,
-    _ authority: Certificate
+    _ certificates: Certificates.InForce
 ) throws(SystemError) -> LoopShared {
     let metrics = Metrics()
     var mailboxes: [Mailbox<LoopMessage>] = []
@@ -155,7 +155,7 @@ private func makeShared(
         store: try StoreThread(turnedByHand: store) { clock.now().nanoseconds },
         deliveries: nil,
         mailboxes: mailboxes,
-        authority: authority,
+        certificates: Certificates(certificates),
         answers: AnswerHook(),
         rates: Rates(metrics),
         addresses: AddressCounts(limit: 0)

@@ -17,6 +17,9 @@ extension DeviceQueue {
         }
     }
 
+    /// How the session treats each topic.
+    package var modes: [TopicMode] { lanes.map(\.mode) }
+
     /// Pushes that wait for one registration; nil if there is none.
     package func waitingCount(of registration: UInt64) -> Int? { lane(of: registration).map { lanes[$0].count } }
 }
