@@ -36,7 +36,8 @@ struct Identity {
             keyPEM: server.keyPEM,
             caCertificatePEM: made.certificatePEM,
             caKeyPEM: made.keyPEM,
-            adminToken: "simulated-admin-token"
+            // Nobody operates it.
+            adminTokens: { AdminTokens(full: nil, readOnly: nil) }
         )
         providerKey = try PrivateKey.p256()
         var devices: [DeviceCredentials] = []
