@@ -94,7 +94,7 @@ package final class Gateway {
         // What fails most often comes first, before there are threads to end.
         let sockets = try GatewaySockets(config, loops: count)
         let (store, snapshot) = try openStore(files, at: clock.now())
-        let deliveries = try openDeliveryLog(config, path: files.deliveryLogPath)
+        let deliveries = try openDeliveryLog(config, path: files.deliveryLogPath, log)
         let metrics = Metrics()
         let storeThread: StoreThread
         let mailboxes: [Mailbox<LoopMessage>]

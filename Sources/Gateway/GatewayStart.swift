@@ -100,10 +100,12 @@ func openStore(
     }
 }
 
-func openDeliveryLog(_ config: Config, path: String?) throws(StartError) -> DeliveryLog? {
+func openDeliveryLog(_ config: Config, path: String?, _ log: Log) throws(StartError) -> DeliveryLog? {
     guard config.effectiveLogDeliveries != .off else { return nil }
     do throws(StoreError) {
-        return try DeliveryLog(path: path, keep: config.logKeep, rows: config.logRows)
+        return try DeliveryLog(path: path, keep: config.logKeep, rows: config.logRows) { error, aside in
+            log.warning("the delivery log was put aside", LogField("error", error), LogField("now", aside))
+        }
     } catch {
         throw StartError("\(error)")
     }

@@ -39,9 +39,11 @@ extension Loop {
         switch payloads {
         case .success(let payloads):
             for number in home.loaded(pushes, payloads, at: now) {
+                shared.metrics.lostPushes.add(1)
                 shared.log.error("the store has lost a push", LogField("number", "\(number)"))
             }
         case .failure(let error):
+            shared.metrics.storeReadFailures.add(1)
             shared.log.warning("the store cannot be read", LogField("error", "\(error)"))
             home.failedToLoad(pushes)
         }

@@ -25,6 +25,11 @@ package enum MetricName: String, CaseIterable, Sendable {
     case storeBatchSize = "carillon_store_batch_size"
     case storeQueueDepth = "carillon_store_queue_depth"
     case storeFailures = "carillon_store_failures_total"
+    case storeFailing = "carillon_store_failing"
+    case storeReadFailures = "carillon_store_read_failures_total"
+    case storeLostPushes = "carillon_store_lost_pushes_total"
+    case deliveryLogLost = "carillon_delivery_log_lost_total"
+    case deliveryLogPutAside = "carillon_delivery_log_put_aside_total"
     case loopLag = "carillon_loop_lag_seconds"
     case certificateExpires = "carillon_certificate_expires_in_seconds"
     case buildInfo = "carillon_build_info"
@@ -46,13 +51,14 @@ package enum MetricName: String, CaseIterable, Sendable {
         switch self {
         case .providerRequests, .providerTokenVerifications, .providerLints, .providerAbuse, .deviceFaults,
             .notificationsAccepted, .notificationsDelivered, .notificationsDiscarded, .deviceHandshakes,
-            .handshakesDelayed, .deviceRedeliveries, .storeFailures, .processSeconds, .connectionsRefused:
+            .handshakesDelayed, .deviceRedeliveries, .storeFailures, .processSeconds, .connectionsRefused,
+            .storeReadFailures, .storeLostPushes, .deliveryLogLost, .deliveryLogPutAside:
             .counter
         case .providerRequestSeconds, .providerTokenAge, .deliverySeconds, .storeCommitSeconds, .storeBatchSize:
             .histogram
         case .providerConnections, .notificationsStored, .notificationsStoredOldest, .queueLimit, .deviceSessions,
             .registrations, .storeQueueDepth, .loopLag, .certificateExpires, .buildInfo, .processResident,
-            .processDescriptors, .processMaximumDescriptors, .processStart:
+            .processDescriptors, .processMaximumDescriptors, .processStart, .storeFailing:
             .gauge
         }
     }
@@ -85,6 +91,11 @@ package enum MetricName: String, CaseIterable, Sendable {
         case .storeBatchSize: "Changes per transaction of the store."
         case .storeQueueDepth: "Changes waiting for the store."
         case .storeFailures: "Transactions of the store that failed."
+        case .storeFailing: "1 while the store cannot write, else 0."
+        case .storeReadFailures: "Reads of waiting payloads that failed; they are tried again."
+        case .storeLostPushes: "Waiting pushes whose row was gone or damaged when they were to be sent."
+        case .deliveryLogLost: "Events that the delivery log lacks: too many waited, or it could not be written."
+        case .deliveryLogPutAside: "Delivery logs that were damaged, put aside and begun anew."
         case .loopLag: "The longest turn of an event loop in the last ten seconds."
         case .certificateExpires: "Time until a certificate ends, by name."
         case .buildInfo: "1, with the version as a label."

@@ -54,6 +54,10 @@ package final class Metrics: Sendable {
     package let refusedConnections = AtomicCell()
     /// Turns that left handshakes for the next.
     package let delayedHandshakes = AtomicCell()
+    /// Reads of payloads from the store that failed.
+    package let storeReadFailures = AtomicCell()
+    /// Waiting pushes that the store no longer had.
+    package let lostPushes = AtomicCell()
     /// The longest turn of any loop since the last sweep.
     package let longestTurnNanoseconds = AtomicCell()
     /// Sessions that ended because the device broke the protocol.

@@ -10,7 +10,7 @@ struct MetricsPage {
     init(_ control: Control) {
         addCounters(control.shared.metrics)
         addGauges(control)
-        addStore(control.shared.store.statistics)
+        addStore(control.shared)
         addProcess(control)
     }
 
@@ -53,11 +53,18 @@ struct MetricsPage {
         add(.buildInfo, "version=\"\(Version.text)\"", 1)
     }
 
-    private mutating func addStore(_ statistics: StoreStatistics) {
+    private mutating func addStore(_ shared: LoopShared) {
+        let statistics = shared.store.statistics
+        let deliveries = shared.deliveries?.statistics
         histogram(.storeCommitSeconds, statistics.commitSeconds)
         histogram(.storeBatchSize, statistics.batchSize)
         single(.storeQueueDepth, statistics.queueDepth)
         single(.storeFailures, statistics.failures)
+        single(.storeFailing, statistics.isFailing ? 1 : 0)
+        single(.storeReadFailures, shared.metrics.storeReadFailures.value)
+        single(.storeLostPushes, shared.metrics.lostPushes.value)
+        single(.deliveryLogLost, deliveries?.dropped ?? 0)
+        single(.deliveryLogPutAside, deliveries?.putAside ?? 0)
     }
 
     private mutating func addProcess(_ control: Control) {

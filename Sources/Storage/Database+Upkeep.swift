@@ -11,6 +11,11 @@ extension Database {
         try execute("pragma wal_checkpoint(passive)")
     }
 
+    /// Does the same with all of it, and empties the log.
+    func checkpointWhole() throws(StoreError) {
+        try execute("pragma wal_checkpoint(truncate)")
+    }
+
     /// Gives a part of the free pages back to the system, but for the `kept`. True when more are worth it.
     func vacuumPart(keeping kept: Int64 = freePagesWorthVacuum) throws(StoreError) -> Bool {
         let free = try number("pragma freelist_count")

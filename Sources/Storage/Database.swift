@@ -1,4 +1,5 @@
 import CSQLite
+import Glibc
 
 /// One connection to a SQLite file. It belongs to one thread at a time and closes when its last statement goes.
 final class Database {
@@ -24,7 +25,7 @@ final class Database {
 
     /// Runs statements that return nothing of interest.
     func execute(_ sql: String) throws(StoreError) {
-        try check(sqlite3_exec(raw, sql, nil, nil, nil))
+        try check(attempt { sqlite3_exec(raw, sql, nil, nil, nil) })
     }
 
     /// The first column of the first row; 0 when there is none.
@@ -93,7 +94,7 @@ final class Statement {
 
     /// Runs to the next row; false at the end.
     func step() throws(StoreError) -> Bool {
-        let code = sqlite3_step(raw)
+        let code = attempt { sqlite3_step(raw) }
         guard code == SQLITE_ROW || code == SQLITE_DONE else { throw database.error(code) }
         return code == SQLITE_ROW
     }
@@ -190,6 +191,14 @@ final class Statement {
     }
 
     func text(_ column: Int32) -> String { String(decoding: bytes(column), as: UTF8.self) }
+}
+
+/// Calls SQLite. What the system could not read SQLite calls damaged, too; but the one may pass, the other does not.
+private func attempt(_ call: () -> Int32) -> Int32 {
+    errno = 0
+    let code = call()
+    guard code & 0xff == SQLITE_CORRUPT, [EIO, ENXIO].contains(errno) else { return code }
+    return SQLITE_IOERR
 }
 
 /// SQLite's words for what went wrong.

@@ -4,6 +4,9 @@ import Reactor
 /// What became of each push: for operators, not for delivery. Written by a thread of its own, off the hot path; a
 /// crash may cost its last second.
 package final class DeliveryLog: Sendable {
+    /// Called with why a log was put aside and where it lies now; on the caller's thread or on the log's.
+    package typealias PutAside = @Sendable (StoreError, String) -> Void
+
     private let events: Mailbox<DeliveryEvent>
     private let requests: Mailbox<DeliveryRequest>
     private let worker: Worker
@@ -17,23 +20,37 @@ package final class DeliveryLog: Sendable {
     private static let findMilliseconds = 30_000
 
     /// Opens or makes the log; without a path it is in memory only. It keeps records for `keep`, and no more than
-    /// `rows`, the newest.
-    package init(path: String?, keep: Interval, rows: Int) throws(StoreError) {
-        let file = path ?? ":memory:"
-        if let path, !StoreFile.make(path) { throw StoreError(.cannotOpen, "cannot make it", file: path) }
-        let table = try DeliveryTable(Database(file: file), keep: keep, rowLimit: rows)
+    /// `rows`, the newest. A log that is damaged, or another program's, is put aside: it is not the queue.
+    package init(
+        path: String?,
+        keep: Interval,
+        rows: Int,
+        putAside: @escaping PutAside = { _, _ in }
+    ) throws(StoreError) {
+        let gauges = gauges
+        let place = DeliveryFile(path: path, keep: keep, rows: rows) { error, aside in
+            gauges.wasPutAside()
+            putAside(error, aside)
+        }
+        let table = try place.open()
         gauges.note(rows: table.rows, error: nil)
-        self.file = file
+        file = place.name
         do {
             events = try Mailbox()
             requests = try Mailbox()
             let loop = Locked(
-                try DeliveryLoop(table, events: events, requests: requests, gauges: gauges, followers: followers)
+                try DeliveryLoop(
+                    DeliveryRows(place: place, table: table),
+                    events: events,
+                    requests: requests,
+                    gauges: gauges,
+                    followers: followers
+                )
             )
             // Locked for as long as it lives: so the loop's state needs no promise that only its thread touches it.
             worker = try Worker(name: "deliveries") { loop.withLock { $0.run() } }
         } catch {
-            throw Self.translated(error, file)
+            throw Self.translated(error, place.name)
         }
     }
 
@@ -82,6 +99,8 @@ package struct DeliveryStatistics: Sendable {
     package internal(set) var rows = 0
     /// Events that were lost: too many waited, or they could not be written.
     package internal(set) var dropped = 0
+    /// How often a damaged log was put aside and another begun.
+    package internal(set) var putAside = 0
     /// Why the last write failed; nil when it did not.
     package internal(set) var lastError: StoreError?
 }
@@ -111,6 +130,7 @@ final class DeliveryGauges: Sendable {
     }
 
     func took(_ count: Int) { waiting.add(-count) }
+    func wasPutAside() { statistics.withLock { $0.putAside += 1 } }
     func drop(_ count: Int) { statistics.withLock { $0.dropped += count } }
 
     func note(rows: Int, error: StoreError?) {

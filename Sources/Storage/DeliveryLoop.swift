@@ -3,7 +3,7 @@ import Reactor
 
 /// What the delivery log's thread does and holds; nobody else has it.
 final class DeliveryLoop {
-    private let table: DeliveryTable
+    private let rows: DeliveryRows
     private let events: Mailbox<DeliveryEvent>
     private let requests: Mailbox<DeliveryRequest>
     private let gauges: DeliveryGauges
@@ -27,13 +27,13 @@ final class DeliveryLoop {
     private static let followedInterval: Int64 = 20_000_000
 
     init(
-        _ table: DeliveryTable,
+        _ rows: DeliveryRows,
         events: Mailbox<DeliveryEvent>,
         requests: Mailbox<DeliveryRequest>,
         gauges: DeliveryGauges,
         followers: DeliveryFollowers
     ) throws(SystemError) {
-        self.table = table
+        self.rows = rows
         self.events = events
         self.requests = requests
         self.gauges = gauges
@@ -89,7 +89,11 @@ final class DeliveryLoop {
             switch request {
             case .find(let query, let reply):
                 flush(all: true)
-                reply.set(Result { () throws(StoreError) in try table.find(query) })
+                reply.set(
+                    Result { () throws(StoreError) in
+                        try rows.use { table throws(StoreError) in try table.find(query) }
+                    }
+                )
             case .follow: break
             case .stop: isStopping = true
             }
@@ -124,13 +128,13 @@ final class DeliveryLoop {
 
     private func write(_ groups: [ArraySlice<DeliveryEvent>]) {
         do {
-            try table.write(groups)
-            gauges.note(rows: table.rows, error: nil)
-            try table.maintain()
+            try rows.use { table throws(StoreError) in try table.write(groups) }
+            gauges.note(rows: rows.count, error: nil)
+            try rows.use { table throws(StoreError) in try table.maintain() }
         } catch {
             // Not tried again: the log may have gaps, and a disk that is full must not fill the memory.
             gauges.drop(groups.reduce(0) { $0 + $1.count })
-            gauges.note(rows: table.rows, error: error)
+            gauges.note(rows: rows.count, error: error)
         }
     }
 
@@ -138,7 +142,8 @@ final class DeliveryLoop {
         for group in groups {
             guard let latest = group.last else { continue }
             // A record that cannot be read is the log's fault, which is noted where it was written.
-            guard let record = try? table.record(latest.number) else { continue }
+            let found = try? rows.use { table throws(StoreError) in try table.record(latest.number) }
+            guard let record = found ?? nil else { continue }
             for earlier in stride(from: group.count - 1, through: 0, by: -1) {
                 if let record = record.before(last: earlier) { subscription.add(record) }
             }

@@ -14,10 +14,18 @@ package protocol MessageStore: AnyObject {
     /// store that failed is probed.
     func commit(_ changes: [StoreChange]) throws(StoreError)
 
+    /// Throws if what is written now would not be found again. Called each second, also when nothing is written.
+    func check() throws(StoreError)
+
     /// Does a bounded piece of the work that can wait for an idle moment. True when there is more.
     @discardableResult
     func maintain(at now: Moment) throws(StoreError) -> Bool
 
     /// Gives everything up; what follows throws.
     func close()
+}
+
+extension MessageStore {
+    /// Nothing to look at.
+    package func check() throws(StoreError) {}
 }

@@ -12,7 +12,7 @@ package final class SQLiteStore: MessageStore {
     private static let reservedBlock: UInt64 = 1 << 24
 
     private struct Open: ~Copyable {
-        let file: StoreFile
+        var file: StoreFile
         let database: Database
         let writer: StoreWriter
         let payload: Statement
@@ -23,6 +23,8 @@ package final class SQLiteStore: MessageStore {
         let file = try StoreFile(claiming: path)
         // A backup that was being made is nobody's now, and may be as large as the store.
         removeStoreCopy(backupCopyPath(of: path))
+        // Before SQLite reads it, which would overwrite what is behind the damage.
+        try WriteAheadLog.check(path + "-wal")
         let database = try Database(file: path)
         isNew = try StoreSQL.schema.prepare(database)
         self.path = path
@@ -56,6 +58,8 @@ package final class SQLiteStore: MessageStore {
         // At once, and the older first: once the newer of two is gone, nothing would tell that the older was replaced.
         try commit(sieve.stale.sorted().map { .discard($0) })
         try reserve(after: snapshot.lastPushNumber)
+        // What the log held is now in the database for certain, whatever syncs failed before (decision 0025).
+        try database.checkpointWhole()
         return snapshot
     }
 
@@ -84,9 +88,13 @@ package final class SQLiteStore: MessageStore {
             for change in changes { try writer.apply(change) }
             if changes.isEmpty { try writer.touch() }
         }
+        // Afterwards, because what was just written must be found again by the next start.
+        try check()
         if let ceiling { reserved = ceiling }
         if !changes.isEmpty { isNew = false }
     }
+
+    package func check() throws(StoreError) { try open?.file.checkInPlace() }
 
     package func maintain(at now: Moment) throws(StoreError) -> Bool {
         let database = try database()

@@ -4,6 +4,8 @@ package struct StoreError: Error, Equatable, CustomStringConvertible, Sendable {
     package enum Kind: String, Sendable, CaseIterable {
         case cannotOpen
         case inUse
+        /// It was deleted or replaced while it was open.
+        case gone
         /// Written by a newer version of this program, or by another program.
         case foreign
         case damaged
@@ -40,10 +42,13 @@ package struct StoreError: Error, Equatable, CustomStringConvertible, Sendable {
         switch kind {
         case .cannotOpen: "check that its folder exists and belongs to the user that runs carillon"
         case .inUse: "stop the other process that uses it"
+        case .gone:
+            "do not stop carillon before you have put the file back, or copied what it still has open "
+                + "(docs/operations.md, 'A deleted store')"
         case .foreign: "start the version that wrote it, or name another file"
         case .damaged:
-            "stop carillon, keep a copy of the file, then try sqlite3 \(file) .recover | sqlite3 recovered.db, "
-                + "or move it away to start empty"
+            "stop carillon, keep a copy of its folder, then restore a backup, or save what can be read "
+                + "with sqlite3 \(file) .dump (docs/operations.md, 'A damaged store')"
         case .full: "free disk space; it goes on by itself"
         case .readOnly: "make the file, its folder and the file system writable"
         case .failed: "check the disk and the system's log"

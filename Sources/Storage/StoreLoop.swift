@@ -22,6 +22,11 @@ final class StoreLoop {
     /// When to do upkeep; nil when there is none.
     private var upkeepAt: Int64?
 
+    /// When to look whether the store is still in its place.
+    private var checkAt: Int64
+
+    /// How often that is.
+    private static let checkInterval: Int64 = 1_000_000_000
     /// How long nothing must have happened before upkeep.
     private static let idleDelay: Int64 = 1_000_000_000
 
@@ -35,6 +40,7 @@ final class StoreLoop {
         self.inbox = inbox
         self.gauges = gauges
         self.hooks = hooks
+        checkAt = Clock.monotonic() + Self.checkInterval
         poller = try Poller(batch: 1)
         try poller.add(inbox.number, token: 0, for: .read)
     }
@@ -67,7 +73,7 @@ final class StoreLoop {
     private func millisecondsToWait(at now: Int64) -> Int32 {
         guard reads.isEmpty else { return 0 }
         guard !isHeld else { return -1 }
-        guard let due = [pending.deadline(), probeAt, upkeepAt].compactMap({ $0 }).min() else { return -1 }
+        let due = [pending.deadline(), probeAt, upkeepAt].compactMap { $0 }.reduce(checkAt, min)
         guard due > now else { return 0 }
         return Int32(clamping: (due - now + 999_999) / 1_000_000)
     }
@@ -111,6 +117,8 @@ final class StoreLoop {
             commit(transaction)
         } else if let probeAt, probeAt <= now {
             commit(pending.next(at: now, all: true) ?? StoreTransaction(oldest: now))
+        } else if checkAt <= now {
+            check(at: now)
         } else if let upkeepAt, upkeepAt <= now {
             maintain(at: now)
         }
@@ -172,6 +180,20 @@ final class StoreLoop {
         }
         if let error, !failedBefore { hooks.failed(error) }
         if error == nil, failedBefore { hooks.recovered() }
+    }
+
+    /// A store that lost its file while nothing was written must not wait for the next push to say so.
+    private func check(at now: Int64) {
+        checkAt = now + Self.checkInterval
+        // A store that fails is probed anyway.
+        guard probeAt == nil else { return }
+        do {
+            try store.check()
+        } catch {
+            gauges.update { $0.lastError = error }
+            probeAt = now + PendingChanges.Limits.retryDelay
+            hooks.failed(error)
+        }
     }
 
     private func maintain(at now: Int64) {

@@ -180,13 +180,18 @@ import Testing
         #expect(table.rows == 2)
     }
 
-    @Test func `a log that is damaged or of another kind is refused`() throws {
+    @Test func `a log of another kind is put aside, and one that cannot be made is refused`() throws {
         let folder = try TemporaryFolder()
         try SQLiteStore(path: folder.database).close()
-        let error = #expect(throws: StoreError.self) {
-            try DeliveryLog(path: folder.database, keep: .days(7), rows: 100)
+        let aside = Locked<[StoreError.Kind: String]>([:])
+        let log = try DeliveryLog(path: folder.database, keep: .days(7), rows: 100) { error, place in
+            aside.withLock { $0[error.kind] = place }
         }
-        #expect(error?.kind == .foreign)
+        #expect(aside.withLock { $0 } == [.foreign: folder.database + ".damaged"])
+        log.record(Event.received(7))
+        #expect(try log.find(DeliveryQuery()).map(\.number) == [7])
+        #expect(log.statistics.putAside == 1)
+        log.stop()
         #expect(throws: StoreError.self) { try DeliveryLog(path: "/nowhere/log.db", keep: .days(7), rows: 100) }
     }
 

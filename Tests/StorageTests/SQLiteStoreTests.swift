@@ -65,7 +65,7 @@ import Testing
             _ = try SQLiteStore(path: folder.database).load(at: Sample.now)
         }
         #expect(error?.kind == .damaged)
-        #expect(error?.description.contains("sqlite3 \(folder.database) .recover") == true)
+        #expect(error?.description.contains("sqlite3 \(folder.database) .dump") == true)
     }
 
     @Test(arguments: [

@@ -1,0 +1,147 @@
+"""The process dies at each call that changes the store, one after the other; and the power is cut there.
+
+Not by luck: faults.c counts the writes, syncs, truncations and unlinks of the store's files and ends the process at the
+n-th. A power cut loses what was written and not synced, which no `kill -9` shows.
+"""
+
+import time
+
+import pytest
+
+from faults import ALL_IS_LOST, HALF_IS_LOST, STAYS, Faults
+from storefiles import SETTINGS, Waiting
+
+#: How the process dies, and whether in the middle of a write.
+ENDS = [(STAYS, False), (STAYS, True), (ALL_IS_LOST, False), (HALF_IS_LOST, False)]
+ENDS_IDS = ["killed", "killed in a write", "power cut", "power cut, half was written"]
+#: More calls than any step here has.
+CALLS_LIMIT = 400
+
+
+@pytest.fixture
+def waiting(fresh, tmp_path):
+    """A gateway with a disk that can fail, 20 pushes in its log that were never copied into its file, and dead."""
+    faults = Faults(tmp_path)
+    instance = fresh(SETTINGS)
+    instance.kill()
+    instance.variables = faults.variables
+    instance.start()
+    waiting = Waiting(instance)
+    waiting.faults = faults
+    for size in (0, 1000, 4000):
+        assert set(waiting.push(7, size)) == {200}
+    waiting.save()
+    return waiting
+
+
+def ends(waiting, seconds: float = 10) -> bool:
+    """Waits for the process; whether it has died before that."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if waiting.instance.process is None or waiting.instance.process.poll() is not None:
+            return True
+        time.sleep(0.005)
+    return False
+
+
+def start(waiting) -> bool:
+    """Starts, and says whether it lived to be ready."""
+    try:
+        waiting.instance.start()
+        return True
+    except AssertionError as error:
+        assert "status -9 before" in str(error), error
+        return False
+
+
+def again(waiting) -> None:
+    """After a death: the disk is whole, the gateway starts and has everything; the device gets it at the end."""
+    waiting.instance.kill()
+    waiting.faults.end()
+    waiting.instance.start()
+    waiting.check()
+
+
+def finish(waiting) -> None:
+    waiting.faults.end()
+    waiting.finish()
+
+
+@pytest.mark.timeout(300)
+def test_death_at_every_call_of_a_start(waiting):
+    for call in range(1, CALLS_LIMIT):
+        power, torn = ENDS[call % len(ENDS)]
+        waiting.load()
+        waiting.faults.kill_at(call, power, torn)
+        if start(waiting):
+            break
+        again(waiting)
+        waiting.instance.kill()
+    print(f"{call - 1} calls")
+    assert call > 5
+    finish(waiting)
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize(("power", "torn"), ENDS, ids=ENDS_IDS)
+def test_death_at_every_call_of_a_commit(waiting, power, torn):
+    for call in range(1, CALLS_LIMIT):
+        waiting.load()
+        waiting.faults.end()
+        waiting.instance.start()
+        assert set(waiting.push(3)) == {200}
+        waiting.faults.kill_at(call, power, torn)
+        statuses = waiting.push(3, 4000)
+        if statuses == [200] * 3:
+            break
+        assert ends(waiting)
+        again(waiting)
+        waiting.instance.kill()
+    print(f"{call - 1} calls")
+    assert call > 3
+    finish(waiting)
+
+
+@pytest.mark.timeout(300)
+def test_death_at_every_call_of_a_checkpoint(waiting):
+    """The one of an idle second."""
+    waiting.load()
+    waiting.faults.end()
+    waiting.instance.start()
+    waiting.save()
+    for call in range(1, CALLS_LIMIT):
+        power, torn = ENDS[call % len(ENDS)]
+        waiting.load()
+        waiting.faults.end()
+        waiting.instance.start()
+        assert set(waiting.push(3, 4000)) == {200}
+        waiting.faults.kill_at(call, power, torn)
+        if not ends(waiting, 2.5):
+            break
+        again(waiting)
+        waiting.instance.kill()
+    print(f"{call - 1} calls")
+    assert call > 5
+    finish(waiting)
+
+
+@pytest.mark.timeout(300)
+def test_death_at_every_call_of_a_stop(waiting):
+    for call in range(1, CALLS_LIMIT):
+        power, torn = ENDS[call % len(ENDS)]
+        waiting.load()
+        waiting.faults.end()
+        waiting.instance.start()
+        assert set(waiting.push(3)) == {200}
+        waiting.faults.kill_at(call, power, torn)
+        waiting.instance.process.terminate()
+        assert ends(waiting, 30)
+        status = waiting.instance.process.wait()
+        again(waiting)
+        if status == 0:
+            break
+        assert status == -9
+        waiting.instance.kill()
+    print(f"{call - 1} calls")
+    assert call > 3
+    finish(waiting)
