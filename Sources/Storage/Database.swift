@@ -84,7 +84,10 @@ final class Statement {
 
     init(_ database: Database, _ sql: String) throws(StoreError) {
         var prepared: OpaquePointer?
-        try database.check(sqlite3_prepare_v3(database.raw, sql, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &prepared, nil))
+        let code = attempt {
+            sqlite3_prepare_v3(database.raw, sql, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &prepared, nil)
+        }
+        try database.check(code)
         guard let prepared else { preconditionFailure("no statement in \(sql)") }
         self.database = database
         raw = prepared
@@ -193,12 +196,17 @@ final class Statement {
     func text(_ column: Int32) -> String { String(decoding: bytes(column), as: UTF8.self) }
 }
 
-/// Calls SQLite. What the system could not read SQLite calls damaged, too; but the one may pass, the other does not.
+/// Calls SQLite, and tells by what the system said what SQLite leaves open. What could not be read it calls damaged,
+/// too, but the one may pass and the other does not; and not each call that a full disk refuses is said to be one.
 private func attempt(_ call: () -> Int32) -> Int32 {
     errno = 0
     let code = call()
-    guard code & 0xff == SQLITE_CORRUPT, [EIO, ENXIO].contains(errno) else { return code }
-    return SQLITE_IOERR
+    return switch (code & 0xff, errno) {
+    case (SQLITE_CORRUPT, EIO), (SQLITE_CORRUPT, ENXIO): SQLITE_IOERR
+    case (SQLITE_IOERR, ENOSPC), (SQLITE_IOERR, EDQUOT): SQLITE_FULL
+    case (SQLITE_IOERR, EROFS): SQLITE_READONLY
+    default: code
+    }
 }
 
 /// SQLite's words for what went wrong.

@@ -91,8 +91,8 @@ def test_death_at_every_call_of_a_commit(waiting, power, torn):
         waiting.instance.start()
         assert set(waiting.push(3)) == {200}
         waiting.faults.kill_at(call, power, torn)
-        statuses = waiting.push(3, 4000)
-        if statuses == [200] * 3:
+        statuses = waiting.push(2, 4000)
+        if statuses == [200] * 2:
             break
         assert ends(waiting)
         again(waiting)

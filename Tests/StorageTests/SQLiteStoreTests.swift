@@ -146,6 +146,33 @@ import Testing
         #expect(try store.load(at: Sample.now).numbers == [1])
     }
 
+    @Test(arguments: ["", "-wal"])
+    func `what is written after the file has gone is refused until it is back`(_ suffix: String) throws {
+        let folder = try TemporaryFolder()
+        let store = try SQLiteStore(path: folder.database)
+        try store.commit([.append(Sample.push(1))])
+        try store.check()
+        let (path, elsewhere) = (folder.database + suffix, folder.path + "/elsewhere")
+        #expect(rename(path, elsewhere) == 0)
+        #expect(kind { () throws(StoreError) in try store.check() } == .gone)
+        #expect(kind { () throws(StoreError) in try store.commit([.append(Sample.push(2))]) } == .gone)
+        try copyFile(elsewhere, to: path)
+        #expect(kind { () throws(StoreError) in try store.commit([]) } == .gone, "a copy is not the file")
+        #expect(rename(elsewhere, path) == 0)
+        try store.commit([.append(Sample.push(3))])
+        store.close()
+        #expect(try SQLiteStore(path: folder.database).load(at: Sample.now).numbers.contains(3))
+    }
+
+    @Test func `a start empties the log into the file`() throws {
+        let folder = try TemporaryFolder()
+        let store = try SQLiteStore(path: folder.database)
+        try store.commit([.append(Sample.push(1))])
+        #expect(try !contents(folder.database + "-wal").isEmpty)
+        _ = try store.load(at: Sample.now)
+        #expect(try contents(folder.database + "-wal").isEmpty)
+    }
+
     @Test func `a change that fails undoes those before it`() throws {
         let folder = try TemporaryFolder()
         let store = try SQLiteStore(path: folder.database)

@@ -45,6 +45,35 @@ import Testing
         #expect(thread.statistics.commits == 1 && thread.statistics.queueDepth == 0)
     }
 
+    /// A store that somebody deletes and puts back.
+    final class Vanishing: MessageStore, Sendable {
+        let isGone = Locked(false)
+
+        func check() throws(StoreError) {
+            guard isGone.withLock({ $0 }) else { return }
+            throw StoreError(.gone, "it is not there any more", file: "nowhere")
+        }
+        func load(at now: Moment) -> StoreSnapshot { StoreSnapshot() }
+        func payloads(_ numbers: [UInt64]) -> [[UInt8]?] { numbers.map { _ in nil } }
+        func commit(_ changes: [StoreChange]) throws(StoreError) { try check() }
+        func maintain(at now: Moment) -> Bool { false }
+        func close() {}
+    }
+
+    @Test func `a store that is gone is noticed without a commit, and so is its return`() throws {
+        let (failed, recovered) = (Reply<StoreError>(), Reply<Bool>())
+        let store = Vanishing()
+        let hooks = StoreHooks(failed: { failed.set($0) }, recovered: { recovered.set(true) })
+        let thread = try StoreThread(store: store, hooks: hooks)
+        store.isGone.withLock { $0 = true }
+        #expect(failed.wait(milliseconds: 20_000)?.kind == .gone)
+        #expect(thread.statistics.isFailing)
+        store.isGone.withLock { $0 = false }
+        #expect(recovered.wait(milliseconds: 20_000) == true)
+        #expect(!thread.statistics.isFailing)
+        thread.stop()
+    }
+
     @Test func `payloads are read while nothing can be committed`() throws {
         let shared = Shared()
         try shared.commit([.append(Sample.push(1, payload: [7]))])
