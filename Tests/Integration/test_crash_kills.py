@@ -38,6 +38,7 @@ def crash_under_load(load: Load, seconds: float) -> None:
         load.come(device)
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(240)
 @pytest.mark.parametrize("seed", range(5))
 def test_kills_at_random_moments_lose_nothing(fresh, seed, capsys):
@@ -53,5 +54,5 @@ def test_kills_at_random_moments_lose_nothing(fresh, seed, capsys):
     with capsys.disabled():
         print(f"\n{ledger.summary(instance.now())}")
     ledger.check(instance.now())
-    assert ledger.summary(instance.now())["arrived"] > 100 * KILLS_PER_GROUP
+    assert ledger.summary(instance.now())["arrived"] > 20 * KILLS_PER_GROUP
     load.close()

@@ -40,6 +40,7 @@ def killed_start(instance, seconds: float) -> bool:
         del instance.standard_error[begun:]
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(120)
 def test_kills_during_the_start_lose_nothing(fresh):
     """Again and again, with many pushes to read, expired ones to delete, and numbers to set aside."""
@@ -56,6 +57,7 @@ def test_kills_during_the_start_lose_nothing(fresh):
     waiting.finish()
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(120)
 def test_kills_during_a_drain_lose_nothing(fresh):
     """The goodbye to everyone and the last writes, cut at any place; the load goes on till then."""
