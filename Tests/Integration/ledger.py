@@ -89,6 +89,7 @@ class Ledger:
         self.counts: collections.Counter[str] = collections.Counter()
         self.faults: list[str] = []
         self._sessions: dict[int, Session] = {}
+        self._cuts: dict[int, float] = {}
         self._unacknowledged: set[int] = set()
         self._recent: collections.deque[tuple[float, int]] = collections.deque()
         self._newest: dict[tuple, Entry] = {}
@@ -122,6 +123,7 @@ class Ledger:
         """The device has cut it: what it sent last may be lost."""
         if session := self._sessions.get(device):
             session.ended = session.ended or at
+            self._cuts[device] = session.ended
 
     def kill(self, at: float) -> None:
         """The process is about to be killed. May be called from another thread than the rest."""
@@ -232,10 +234,15 @@ class Ledger:
             else:
                 kill.old_repeats += 1
                 self.fault(f"push {entry.number} came again, acknowledged {age:.2f} s before a kill")
-        elif self._sessions[entry.device].began - acknowledged < RECORDED_SECONDS:
+        elif acknowledged <= self._cuts.get(entry.device, 0) < acknowledged + RECORDED_SECONDS:
+            # What a device sent just before it cut the connection need not have been read.
             self.counts["repeats after a cut"] += 1
         else:
-            self.fault(f"push {entry.number} came again, acknowledged {at - acknowledged:.2f} s before")
+            cut = self._cuts.get(entry.device, 0) - acknowledged
+            self.fault(
+                f"push {entry.number} came again, acknowledged {at - acknowledged:.2f} s before; "
+                f"the device's last cut came {cut:.2f} s after that"
+            )
 
     def _judge_replaced(self, entry: Entry, at: float) -> None:
         """One that was replaced is not sent after what replaced it, unless a kill took the news of that."""
