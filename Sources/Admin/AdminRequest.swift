@@ -5,7 +5,7 @@ package struct AdminRequest: Sendable {
     /// What the request line asks for.
     package var target: RequestTarget
     /// The header of that name; nil without one.
-    package var authorization: String?
+    package var authorization: SecretBytes?
     /// The server's name as the client knows it: the header `Host`.
     package var host: String?
     /// The page that makes a browser send this: the header `Origin`.

@@ -4,10 +4,12 @@ package struct AdminResponse: Sendable {
     package var status: Int
     /// What `Content-Type` says of the body.
     package var contentType: String
-    /// The whole body; not looked at if there is a stream.
+    /// The whole body; not looked at if there is a secret one, or a stream.
     package var body: [UInt8]
     /// Headers beside `Content-Type`, which is left out when there is no body.
     package var headers: [(name: String, value: String)] = []
+    /// If set, the body is this: it holds a key.
+    package var secretBody: SecretBytes?
     /// If set, the body is what the stream gives, until it ends or the client goes.
     package var stream: (any AdminStream)?
 
@@ -15,6 +17,12 @@ package struct AdminResponse: Sendable {
         self.status = status
         self.contentType = contentType
         self.body = body
+    }
+
+    /// An answer in JSON that holds a key.
+    package init(status: Int, secretBody: SecretBytes) {
+        self.init(status: status)
+        self.secretBody = secretBody
     }
 
     /// Server-sent events.

@@ -1,4 +1,5 @@
 import CMicroHTTPD
+import Glibc
 
 /// The operators' door: an HTTP/1.1 listener of its own threads that knows nothing of pushes.
 ///
@@ -44,8 +45,9 @@ private enum Bound {
     static let connections = ConnectionTable.places + ConnectionTable.spares
     /// Silence that ends a connection.
     static let idleSeconds = 60
-    /// Memory of one connection, hence its request line and headers together; beyond it the answer is 431.
-    static let connectionMemory = 32 << 10
+    /// Memory of one connection, hence its request line and headers together; beyond it the answer is 431. More than
+    /// 32 KiB is mapped for each connection alone, and given back to the system with the token that was in it.
+    static let connectionMemory = 36 << 10
 }
 
 private func start(
@@ -65,7 +67,8 @@ private func start(
 
     // libmicrohttpd reads all three texts while it starts and not later.
     let certificate = tls.certificatePEM + [0]
-    let key = tls.keyPEM + [0]
+    var key = tls.keyPEM + [0]
+    defer { key.withUnsafeMutableBytes { explicit_bzero($0.baseAddress!, $0.count) } }
     let versions = Array("NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2\0".utf8)
     return certificate.withUnsafeBytes { certificate in
         key.withUnsafeBytes { key in

@@ -10,6 +10,11 @@ struct Connection {
         MHD_lookup_connection_value(raw, .HEADER_KIND, name).map { String(cString: $0) }
     }
 
+    /// A header that leaves no trace.
+    func secretHeader(_ name: String) -> SecretBytes? {
+        MHD_lookup_connection_value(raw, .HEADER_KIND, name).map { SecretBytes(copying: $0) }
+    }
+
     /// What the request's first lines say of the rest.
     var head: MessageHead {
         MessageHead(
@@ -54,7 +59,7 @@ struct Connection {
     func send(_ response: AdminResponse) -> MHD_Result {
         guard let answer = make(response) else { return .NO }
         defer { MHD_destroy_response(answer) }
-        if response.stream != nil || !response.body.isEmpty {
+        if response.stream != nil || response.secretBody != nil || !response.body.isEmpty {
             MHD_add_response_header(answer, "Content-Type", response.contentType)
         }
         for header in response.headers { MHD_add_response_header(answer, header.name, header.value) }
@@ -76,5 +81,5 @@ private func isLoopback(_ address: UnsafeRawBufferPointer) -> Bool {
 
 private func make(_ response: AdminResponse) -> OpaquePointer? {
     if let stream = response.stream { return EventBody(stream).response() }
-    return WholeBody(response.body).response()
+    return (response.secretBody ?? SecretBytes(copying: response.body)).response()
 }

@@ -80,7 +80,7 @@ final class Exchange {
 
     private func request(from connection: Connection) -> AdminRequest {
         var request = AdminRequest(method: connection.method, target: target, body: body)
-        request.authorization = connection.header("Authorization")
+        request.authorization = connection.secretHeader("Authorization")
         request.host = connection.header("Host")
         request.origin = connection.header("Origin")
         request.fetchSite = connection.header("Sec-Fetch-Site")

@@ -1,12 +1,26 @@
 import Admin
 import JSON
 import PushCore
+import TLS
 
 /// One JSON object.
 func json(_ fields: (inout JSONWriter) -> Void) -> [UInt8] {
     var writer = JSONWriter()
     writer.object(fields)
     return writer.bytes
+}
+
+/// One JSON object with a private key in it. Nothing of the key is left behind but what is returned.
+func secretJSON(_ key: PrivateKey, _ fields: (inout JSONWriter) -> Void) -> SecretBytes {
+    var pem = key.pem
+    defer { cleanse(&pem) }
+    // What the fields take, and the key with its line ends escaped.
+    var writer = JSONWriter(capacity: 64 << 10)
+    writer.object { writer in
+        fields(&writer)
+        writer.field("privateKey", text: pem.span)
+    }
+    return writer.withTaken { SecretBytes(taking: &$0) }
 }
 
 /// What a member of a body must be.

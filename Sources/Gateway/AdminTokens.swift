@@ -16,14 +16,18 @@ package struct AdminTokens: Sendable {
     var admitsOperators: Bool { full != nil }
 
     /// What the bearer of `authorization` may do; nil without a good token. Both are always compared.
-    func access(_ authorization: String?) -> AdminAccess? {
-        let given = Array((authorization ?? "").utf8)
-        let scheme = Array("Bearer ".utf8)
-        guard given.starts(with: scheme) else { return nil }
-        let digest = SecretDigest(of: given.span.extracting(droppingFirst: scheme.count))
+    func access(_ authorization: SecretBytes?) -> AdminAccess? {
+        guard let digest = authorization?.withSpan(bearer) else { return nil }
         let (isFull, isReadOnly) = (digest == full, digest == readOnly)
         return isFull ? .full : isReadOnly ? .readOnly : nil
     }
+}
+
+/// The digest of what follows `Bearer `; nil when something else stands there.
+private func bearer(_ header: Span<UInt8>) -> SecretDigest? {
+    let scheme = Array("Bearer ".utf8)
+    guard header.count > scheme.count, scheme.indices.allSatisfy({ header[$0] == scheme[$0] }) else { return nil }
+    return SecretDigest(of: header.extracting(droppingFirst: scheme.count))
 }
 
 /// What a token lets its bearer do.

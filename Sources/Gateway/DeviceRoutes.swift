@@ -61,13 +61,13 @@ struct DeviceRoutes {
         try control.change(bucket: id.bucket, undo: { _, _ in }) { $0.home.enroll(device) }
         let found = try control.ask(bucket: id.bucket) { $0.home.devices[id].flatMap(DeviceView.init) }
         guard let found else { throw .unavailable }
-        let body = json { writer in
+        let fields: (inout JSONWriter) -> Void = { writer in
             write(found, &writer)
             writer.field("certificate", String(decoding: issued.pem, as: UTF8.self))
             writer.field("ca", String(decoding: issued.authoritiesPEM, as: UTF8.self))
-            if let pem = issued.privatePEM { writer.field("privateKey", pem) }
         }
-        return AdminResponse(status: 201, body: body)
+        guard let made = issued.made else { return AdminResponse(status: 201, body: json(fields)) }
+        return AdminResponse(status: 201, secretBody: secretJSON(made, fields))
     }
 
     private struct Issued {
@@ -76,11 +76,12 @@ struct DeviceRoutes {
         let signer: UInt64
         /// Whom the device is to trust: also the authority that is on its way out, if there is one.
         let authoritiesPEM: [UInt8]
-        let privatePEM: String?
+        /// The key, if the gateway made it.
+        let made: PrivateKey?
     }
 
     private func issue(_ name: String, _ body: JSONValue) throws(AdminFailure) -> Issued {
-        let (publicKey, privatePEM) = try key(body)
+        let (publicKey, made) = try key(body)
         let inForce = control.certificates.current
         do throws(TLSError) {
             let pem = try inForce.authority.issueDevice(
@@ -93,7 +94,7 @@ struct DeviceRoutes {
                 certificate: try Certificate(pem: pem),
                 signer: authorityNumber(inForce.authority.certificate),
                 authoritiesPEM: inForce.authorities.flatMap(\.pem),
-                privatePEM: privatePEM
+                made: made
             )
         } catch {
             throw .badRequest("no certificate was made: \(error)")
@@ -101,7 +102,7 @@ struct DeviceRoutes {
     }
 
     /// The device's key: that of its request, or a new one.
-    private func key(_ body: JSONValue) throws(AdminFailure) -> (PublicKey, privatePEM: String?) {
+    private func key(_ body: JSONValue) throws(AdminFailure) -> (PublicKey, made: PrivateKey?) {
         do throws(TLSError) {
             if let csr = body["csr"]?.string {
                 let request = try CertificateRequest(pem: Array(csr.utf8))
@@ -116,7 +117,7 @@ struct DeviceRoutes {
             case let other: throw TLSError.credentials("keyType is ec or rsa, not '\(other.prefix(100))'")
             }
             try checkFit(made.publicKey.kind)
-            return (made.publicKey, String(decoding: made.pem, as: UTF8.self))
+            return (made.publicKey, made)
         } catch {
             throw .badRequest("no certificate was made: \(error)")
         }

@@ -29,7 +29,7 @@ struct KeyRoutes {
         let team = try body.team()
         let keyID = body["keyID"]?.string ?? KeyID.random()
         guard KeyID.isValid(keyID) else { throw .badRequest("a key id has 10 of A-Z 0-9, not '\(keyID.prefix(100))'") }
-        let (publicKey, privatePEM) = try key(body)
+        let (publicKey, made) = try key(body)
         let record = ProviderKey(
             keyID: keyID,
             team: team,
@@ -43,20 +43,15 @@ struct KeyRoutes {
             if catalog.keys[keyID] != nil { throw .exists("key \(keyID) exists") }
             return (Array(catalog.apps.values), catalog.keys.values.map(\.record) + [record], [.saveKey(record)])
         }
-        return AdminResponse(
-            status: 201,
-            body: json { writer in
-                write(record, &writer)
-                if let privatePEM { writer.field("privateKey", privatePEM) }
-            }
-        )
+        guard let made else { return AdminResponse(status: 201, body: json { write(record, &$0) }) }
+        return AdminResponse(status: 201, secretBody: secretJSON(made) { write(record, &$0) })
     }
 
-    private func key(_ body: JSONValue) throws(AdminFailure) -> (PublicKey, privatePEM: String?) {
+    private func key(_ body: JSONValue) throws(AdminFailure) -> (PublicKey, made: PrivateKey?) {
         do throws(TLSError) {
             guard let pem = body["publicKey"]?.string else {
                 let made = try PrivateKey.p256()
-                return (made.publicKey, String(decoding: made.pem, as: UTF8.self))
+                return (made.publicKey, made)
             }
             let key = try PublicKey(pem: Array(pem.utf8))
             guard key.kind == .p256 else { throw TLSError.credentials("a provider key is an EC key on P-256") }

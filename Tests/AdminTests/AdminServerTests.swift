@@ -179,6 +179,10 @@ import Testing
 }
 
 private func describe(_ request: AdminRequest) -> String {
-    "\(request.method) \(request.path) \(request.query) \(request.authorization ?? "-") "
+    "\(request.method) \(request.path) \(request.query) \(request.authorization.map(text) ?? "-") "
         + "\(request.body.count) \(request.peerIsLoopback)"
+}
+
+private func text(_ bytes: SecretBytes) -> String {
+    bytes.withSpan { span in String(decoding: span.indices.map { span[$0] }, as: UTF8.self) }
 }
