@@ -52,7 +52,7 @@ extension ConfigKind<UInt16> {
         expected: "a port from 0 to 65535",
         bounds: ("0", "65535"),
         zero: "a free port, named in the ready line",
-        parse: { UInt16($0) },
+        parse: { wholeNumber($0) },
         shown: { String($0) }
     )
 }
@@ -65,7 +65,7 @@ extension ConfigKind<[UInt16]> {
         zero: "a free port, named in the ready line",
         parse: { text in
             let parts = text.split(separator: ",", omittingEmptySubsequences: false)
-            let ports = parts.compactMap { UInt16(trimmed(String($0))) }
+            let ports = parts.compactMap { wholeNumber(trimmed(String($0))) as UInt16? }
             return ports.count == parts.count && ports.count <= 8 ? ports : nil
         },
         shown: { $0.map(String.init).joined(separator: ", ") }
@@ -97,7 +97,7 @@ extension ConfigKind<Int> {
             expected: "a whole number from \(range.lowerBound) to \(range.upperBound)",
             bounds: (String(range.lowerBound), String(range.upperBound)),
             zero: zero,
-            parse: { Int($0).flatMap { range.contains($0) ? $0 : nil } },
+            parse: { wholeNumber($0).flatMap { range.contains($0) ? $0 : nil } },
             shown: { String($0) }
         )
     }
@@ -158,6 +158,11 @@ extension Interval {
         let unit = units.last { nanoseconds % $0.nanoseconds == 0 } ?? units[0]
         return "\(nanoseconds / unit.nanoseconds)\(unit.suffix)"
     }
+}
+
+/// A number in plain digits: no sign, which `+443` has.
+private func wholeNumber<Number: FixedWidthInteger>(_ text: String) -> Number? {
+    text.utf8.allSatisfy { (48...57).contains($0) } ? Number(text) : nil
 }
 
 /// `text` without the blanks and line ends around it.
