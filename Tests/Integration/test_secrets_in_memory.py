@@ -7,9 +7,11 @@ import re
 import time
 
 import pytest
-from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.kdf.hkdf import HKDFExpand
 
-from harness import TEAM, command
+import courier
+from harness import APP, TEAM, command
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root may read another process's memory")
 
@@ -97,3 +99,36 @@ def test_a_token_that_was_replaced_is_gone(fresh):
     # Nor is the one that is good kept: only what it can be compared with.
     instance.admin.get("/v1/status")
     assert_gone(instance, {"new": instance.admin.token.encode()})
+
+
+def expanded(secret: bytes, label: bytes, count: int) -> bytes:
+    """HKDF-Expand-Label of RFC 8446, section 7.1, with no context."""
+    algorithm = hashes.SHA256() if len(secret) == 32 else hashes.SHA384()
+    info = count.to_bytes(2) + bytes([6 + len(label)]) + b"tls13 " + label + b"\0"
+    return HKDFExpand(algorithm, count, info).derive(secret)
+
+
+def test_keys_of_a_session_that_has_ended_are_gone(fresh, monkeypatch, tmp_path):
+    log, make = tmp_path / "keys", courier.unverified_context
+
+    def logging(**options):
+        context = make(**options)
+        context.keylog_filename = str(log)
+        return context
+
+    monkeypatch.setattr(courier, "unverified_context", logging)
+    # With `device.tls.detach = off` they stay in what OpenSSL has freed (docs/threat-model.md).
+    instance = fresh({"device.tls.detach": "on"})
+    session, (token,) = instance.online(APP)
+    with session:
+        assert instance.push(token).status == 200
+        session.expect_notify()
+        secrets = dict(line.split()[::2] for line in log.read_text().splitlines() if not line.startswith("#"))
+        patterns = {name: bytes.fromhex(value) for name, value in secrets.items()}
+        for name in ("CLIENT_TRAFFIC_SECRET_0", "SERVER_TRAFFIC_SECRET_0"):
+            for count in (16, 32):
+                patterns[f"{name} key of {count}"] = expanded(patterns[name], b"key", count)
+        # The search would find them: the session needs them.
+        assert found(instance, patterns)
+    instance.wait_disconnected(session.identity)
+    assert_gone(instance, patterns)
