@@ -149,7 +149,7 @@ class SoakLoad(Load):
         self._intend(device, *(("go", stays) if stays < self.minute else ("stay", self.minute)))
 
     def _stay(self, device: LoadDevice) -> None:
-        """Once a minute it says that it is there, looks at what it left for later, and perhaps wakes or falls asleep."""
+        """Once a minute it says that it is there, looks at what it left, and perhaps wakes or falls asleep."""
         device.courier.send(KEEP_ALIVE)
         device.courier.set_state(self.random.choice((AWAKE, ASLEEP)))
         self.acknowledge_owed(device)
