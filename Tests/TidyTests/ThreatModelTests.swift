@@ -82,7 +82,7 @@ import Testing
 
     private static func isThere(_ file: String, _ name: String) -> Bool {
         let text = (SourceFile.swift + SourceFile.written).first {
-            $0.path.hasPrefix("Tests/") && $0.path.hasSuffix("/\(file)")
+            ["Tests/", "Fuzz/"].contains(where: $0.path.hasPrefix) && $0.path.hasSuffix("/\(file)")
         }?.text
         return text?.contains(file.hasSuffix(".py") ? "\ndef \(name)(" : "func `\(name)`(") == true
     }
