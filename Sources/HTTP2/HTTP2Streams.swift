@@ -138,7 +138,7 @@ struct HTTP2Streams {
         if request.record.isClosed { return recycle(request, session) }
         credit(request, session)
         // The peer may let the answer wait for as long as it likes; a thousand streams must not hold their requests, too.
-        if !request.record.answer.isEmpty { reclaim(request) }
+        if !request.record.answer.isEmpty, !request.record.bytes.isEmpty { reclaim(request) }
     }
 
     mutating func reclaim(_ request: HTTP2Request) {

@@ -69,4 +69,5 @@ def unharmed(instance):
     finally:
         neighbour.stop()
     grown = max(neighbour.most_resident, instance.resident_bytes()) - before
+    print(f"{neighbour.pushes} pushes, the slowest {neighbour.slowest:.3f} s; {grown / MEBIBYTE:.1f} MiB more")
     assert grown < MEMORY_MARGIN, f"{grown / MEBIBYTE:.0f} MiB more"

@@ -132,6 +132,7 @@ def test_frame_types(sandbox, sent, expected):
     case("6.5 an acknowledgement of nothing", frame(SETTINGS, ACK) * 3, GoAway(PROTOCOL_ERROR)),
     case("6.5.2 ENABLE_PUSH of 2", settings((2, 2)), GoAway(PROTOCOL_ERROR)),
     case("6.5.2 INITIAL_WINDOW_SIZE of 2^31", settings((4, 2**31)), GoAway(FLOW_CONTROL_ERROR)),
+    case("6.5.2 INITIAL_WINDOW_SIZE of 2^31-1", settings((4, 2**31 - 1)), Ignored()),
     case("6.5.2 MAX_FRAME_SIZE of 16383", settings((5, 16383)), GoAway(PROTOCOL_ERROR)),
     case("6.5.2 MAX_FRAME_SIZE of 2^24", settings((5, 2**24)), GoAway(PROTOCOL_ERROR)),
     case("6.5.2 MAX_FRAME_SIZE of 2^24-1", settings((5, 2**24 - 1)), Ignored()),
