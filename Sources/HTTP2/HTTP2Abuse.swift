@@ -6,6 +6,7 @@ package enum HTTP2Abuse: String, CaseIterable, Sendable {
     case streamFlood = "stream_flood"
     case rapidReset = "rapid_reset"
     case continuationFlood = "continuation_flood"
+    case headerBomb = "header_bomb"
     case frameFlood = "frame_flood"
     case protocolError = "protocol_error"
     case notHTTP2 = "not_http2"
@@ -14,7 +15,7 @@ package enum HTTP2Abuse: String, CaseIterable, Sendable {
     package var endsConnection: Bool {
         switch self {
         case .malformedRequest, .headerList, .refusedStream: false
-        case .streamFlood, .rapidReset, .continuationFlood, .frameFlood, .protocolError, .notHTTP2: true
+        case .streamFlood, .rapidReset, .continuationFlood, .headerBomb, .frameFlood, .protocolError, .notHTTP2: true
         }
     }
 }
@@ -26,6 +27,7 @@ extension HTTP2Error {
         case .notHTTP2: .notHTTP2
         case .flooded, .tooManyFrames, .broken(.enhanceYourCalm): .frameFlood
         case .tooManyContinuations: .continuationFlood
+        case .headerBomb: .headerBomb
         case .tooManyAbandonedStreams: .rapidReset
         case .tooManyRefusedStreams: .streamFlood
         case .broken: .protocolError
@@ -36,7 +38,7 @@ extension HTTP2Error {
 
 /// How often each kind was seen since the owner last asked.
 struct AbuseCounts {
-    private var counts: InlineArray<9, Int> = .init(repeating: 0)
+    private var counts: InlineArray<10, Int> = .init(repeating: 0)
     private(set) var isEmpty = true
 
     mutating func add(_ abuse: HTTP2Abuse) {
@@ -62,9 +64,10 @@ struct AbuseCounts {
         case .streamFlood: 3
         case .rapidReset: 4
         case .continuationFlood: 5
-        case .frameFlood: 6
-        case .protocolError: 7
-        case .notHTTP2: 8
+        case .headerBomb: 6
+        case .frameFlood: 7
+        case .protocolError: 8
+        case .notHTTP2: 9
         }
     }
 }

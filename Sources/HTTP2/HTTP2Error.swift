@@ -9,6 +9,8 @@ package enum HTTP2Error: Error, Equatable {
     /// Ever more frames or requests that bring nothing.
     case tooManyFrames
     case tooManyContinuations
+    /// A header list unpacked to far more than was announced.
+    case headerBomb
     /// More requests were given up by the peer than it waited for.
     case tooManyAbandonedStreams
     /// The peer opened ever more streams beyond the limit.
@@ -23,7 +25,8 @@ package enum HTTP2Error: Error, Equatable {
     package var code: HTTP2Code {
         switch self {
         case .notHTTP2: .protocolError
-        case .flooded, .tooManyFrames, .tooManyContinuations, .tooManyAbandonedStreams, .tooManyRefusedStreams:
+        case .flooded, .tooManyFrames, .tooManyContinuations, .headerBomb, .tooManyAbandonedStreams,
+            .tooManyRefusedStreams:
             .enhanceYourCalm
         case .broken(let code): code
         case .outOfMemory, .library: .internalError
@@ -38,6 +41,7 @@ extension HTTP2Error: CustomStringConvertible {
         case .flooded: "too many PING or SETTINGS frames at once"
         case .tooManyFrames: "too many frames or requests that bring nothing"
         case .tooManyContinuations: "too many CONTINUATION frames in one header block"
+        case .headerBomb: "headers that unpack to far more than was announced"
         case .tooManyAbandonedStreams: "too many streams reset before they were answered"
         case .tooManyRefusedStreams: "too many streams beyond the limit"
         case .broken(let code): "HTTP/2 connection error \(code.rawValue)"

@@ -3,6 +3,9 @@ package struct HTTP2Limits: Sendable {
     /// Names, values and 32 for each field (RFC 9113 6.5.2), as announced. Past it the stream is reset with
     /// ENHANCE_YOUR_CALM; its neighbours live. Apple announces 8000.
     package var headerListBytes = 8000
+    /// The same, from which on the connection ends: fields of one byte that the peer's table unpacks to 4000 would keep
+    /// the loop busy. Headers that are sent as they are do not come so far in `continuations` frames.
+    package var headerBombBytes = 256 * 1024
     /// Bytes of a body that are kept: the largest payload there is. The rest is counted and dropped.
     package var bodyBytes = 5120
     /// Kept body bytes of a connection. Past it the peer waits, because they are its receive window.

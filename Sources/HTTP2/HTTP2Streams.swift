@@ -137,7 +137,7 @@ struct HTTP2Streams {
         request.record.isReleased = true
         if request.record.isClosed { return recycle(request, session) }
         credit(request, session)
-        // The peer may let the answer wait for as long as it likes; a thousand streams must not hold their requests, too.
+        // The peer may let the answer wait for as long as it likes; a thousand streams must not hold their requests.
         if !request.record.answer.isEmpty, !request.record.bytes.isEmpty { reclaim(request) }
     }
 
@@ -216,7 +216,7 @@ extension HTTP2Streams {
     ) -> Int32 {
         guard let current else { return callbackFailure }
         guard current.pointee.countHeader(name.count + value.count, limit: limits.headerListBytes) else {
-            return blame(session, current.pointee.stream, .headerList)
+            return refuseList(session, current)
         }
         let field = fields.index(of: name)
         guard current.pointee.rules.admit(name, value, isWanted: field != nil, isTrailer: isTrailer) else {
@@ -229,6 +229,18 @@ extension HTTP2Streams {
             current.pointee.addUnknown(name)
         }
         return 0
+    }
+
+    /// Resets the stream of a header list that is too large. nghttp2 goes on telling of its fields, to be counted only.
+    private mutating func refuseList(_ session: OpaquePointer, _ record: UnsafeMutablePointer<RequestRecord>) -> Int32 {
+        guard record.pointee.headerListBytes <= limits.headerBombBytes else {
+            fail(.headerBomb)
+            return callbackFailure
+        }
+        if record.pointee.isBroken { return 0 }
+        record.pointee.isBroken = true
+        let result = blame(session, record.pointee.stream, .headerList)
+        return result == skipStream ? 0 : result
     }
 
     /// Resets a stream whose headers are not those of a request.

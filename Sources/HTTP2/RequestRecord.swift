@@ -41,7 +41,7 @@ struct RequestRecord {
     /// The body that nghttp2 has yet to fetch; it lives here because the stream may outlive the owner's interest.
     private(set) var answer: [UInt8] = []
 
-    private var headerListBytes = 0
+    private(set) var headerListBytes = 0
     /// Kept body bytes for which the peer has no credit yet.
     private var burden = 0
     private var unknown: [UInt64] = []

@@ -92,6 +92,20 @@ import Testing
         #expect(peer.abuse == [.rapidReset: 1])
     }
 
+    @Test func `a header bomb ends the connection, and a large header list its stream`() throws {
+        let peer = try Peer()
+        let value = [UInt8](repeating: UInt8(ascii: "v"), count: 100)
+        let entry: [UInt8] = [0x40, 1, UInt8(ascii: "x"), 100] + value
+        let lists = [(count: 1000, stream: Int32(1)), (2100, 3)].map { count, stream in
+            Frames.frame(1, 5, stream, Frames.block(Frames.usual) + entry + [UInt8](repeating: 0xbe, count: count))
+        }
+        try peer.receive(lists[0])
+        #expect(peer.sent() == [WireFrame(kind: .reset, flags: 0, stream: 1, payload: Frames.word(11))])
+        #expect(throws: HTTP2Error.headerBomb) { try peer.receive(lists[1]) }
+        #expect(peer.sent().last?.word(at: 4) == 11)
+        #expect(peer.abuse == [.headerList: 2, .headerBomb: 1])
+    }
+
     @Test func `each stream that was reset is counted by its kind`() throws {
         var limits = HTTP2Limits(announcedStreams: 1000)
         limits.enforcedStreams = 1

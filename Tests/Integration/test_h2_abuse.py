@@ -86,6 +86,8 @@ def streams(each: Callable[[int], bytes], count: int, at_once: int = 100):
 
 SMUGGLED = block(None, ("x", "a\r\nb: c"))
 PSEUDO = block({":path": None})
+#: One entry of the table, then thousands of references to it: a header list of 60 MB in 16 KB.
+BOMB = literal("x", "v" * 4000, 0x40), integer(62, 7, 0x80) * 16_000
 
 ABUSES = {
     "rapid_reset": Abuse("rapid_reset", *streams(lambda id: headers(id) + reset(id), 10_000)),
@@ -93,6 +95,7 @@ ABUSES = {
     "continuation_flood": Abuse("continuation_flood", continuation(1, b"") * 100, 100, HELLO + headers(1, WHOLE, 0)),
     "continuation_of_16_kilobytes":
         Abuse("continuation_flood", continuation(1, bytes(16384)), 100, HELLO + headers(1, WHOLE, 0)),
+    "hpack_bomb": Abuse("header_bomb", *streams(lambda id: pieces(id, WHOLE + BOMB[0] + BOMB[1], [16_000]), 200, 10)),
     "ping_flood": Abuse("frame_flood", *many(ping())),
     "ping_acknowledgements": Abuse("frame_flood", *many(ping(flags=ACK))),
     "settings_flood": Abuse("frame_flood", *many(settings(), 2000, 50)),
@@ -141,12 +144,11 @@ def test_abuse_is_cut_off_and_counted(sandbox, name):
     assert counted(sandbox, abuse.kinds) == before + 1
 
 
-#: One entry of the table, then thousands of references to it: a header list of 60 MB in 16 KB.
-BOMB = literal("x", "v" * 4000, 0x40), integer(62, 7, 0x80) * 16_000
 RESIZES = b"\x20\x3f\xe1\x1f"
 
 STREAM_ABUSES = {
-    "hpack_bomb": ("header_list", *streams(lambda id: pieces(id, WHOLE + BOMB[0] + BOMB[1], [16_000]), 200, 10)),
+    "large_header_list_in_few_bytes":
+        ("header_list", *streams(lambda id: headers(id, WHOLE + BOMB[0] + integer(62, 7, 0x80) * 50), 1000)),
     "header_list_of_90_kilobytes":
         ("header_list", *streams(lambda id: pieces(id, WHOLE + literal("x", "v" * 45_000) * 2, [16_000 * n for
                                  n in range(1, 6)]), 200, 10)),
