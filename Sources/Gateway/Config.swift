@@ -182,7 +182,8 @@ package enum LogLevel: String, CaseIterable, Comparable, Sendable {
 
     package static func < (a: LogLevel, b: LogLevel) -> Bool { a.rank < b.rank }
 
-    private var rank: Int {
+    /// Rises with how severe it is.
+    package var rank: Int {
         switch self {
         case .trace: 0
         case .debug: 1

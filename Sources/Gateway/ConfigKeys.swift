@@ -51,14 +51,14 @@ extension Config {
     ]
 
     private static let instanceKeys: [ConfigKey] = [
-        ConfigKey("tls.certificate", \.tlsCertificate, .path, "The server's certificate chain, PEM."),
-        ConfigKey("tls.key", \.tlsKey, .path, "The server's private key, PEM, readable by its owner only."),
+        ConfigKey("tls.certificate", \.tlsCertificate, .path, "The server's certificate chain, PEM.").live,
+        ConfigKey("tls.key", \.tlsKey, .path, "The server's private key, PEM, readable by its owner only.").live,
         ConfigKey(
             "tls.ca",
             \.tlsCA,
             .path,
             "The authority that signs devices, PEM; its key is the file beside it that ends in .key."
-        ),
+        ).live,
         ConfigKey(
             "store",
             \.store,
@@ -92,7 +92,7 @@ extension Config {
             \.queueMaximumAge,
             .duration(.seconds(1) ... .days(30)),
             "A push without a nearer expiration is kept this long; APNs keeps none longer than 30 days."
-        ),
+        ).live,
         ConfigKey(
             "delivery.window",
             \.deliveryWindow,
@@ -127,13 +127,13 @@ extension Config {
             .count(1...10_000),
             "Distinct verified tokens a connection may use in any 20 minutes. 1 is Apple's letter; 5 spares "
                 + "senders whose workers share a connection."
-        ),
+        ).live,
         ConfigKey(
             "provider.severalTeams",
             \.providerSeveralTeams,
             .flag,
             "Off, as with APNs: a connection belongs to the team of its first token."
-        ),
+        ).live,
         ConfigKey(
             "provider.environmentKeyReason",
             \.providerEnvironmentKeyReason,
@@ -145,56 +145,56 @@ extension Config {
             \.providerPayload,
             .choice(),
             "json refuses what is not a JSON object; opaque checks only that it is there and not too large."
-        ),
+        ).live,
         ConfigKey(
             "provider.tokenRate",
             \.providerTokenRate,
             .count(0...1_000_000, zero: "no limit"),
             "Pushes per second and device token before 429 TooManyRequests."
-        ),
+        ).live,
         ConfigKey(
             "provider.idleTimeout",
             \.providerIdleTimeout,
             .duration(.seconds(1) ... .days(7)),
             "A silent provider connection is closed after this long; APNs asks providers to keep theirs open."
-        ),
+        ).live,
         ConfigKey(
             "provider.requestTimeout",
             \.providerRequestTimeout,
             .duration(.milliseconds(100) ... .seconds(600)),
             "Then a request is answered 503 ServiceUnavailable: never silence."
-        ),
+        ).live,
         ConfigKey(
             "device.idleTimeout",
             \.deviceIdleTimeout,
             .duration(.seconds(1) ... .days(7)),
             "A silent device is closed after this long, or after twice its announced keepalive if that is longer."
-        ),
+        ).live,
         ConfigKey(
             "device.tls.detach",
             \.deviceTLSDetach,
             .flag,
             "An idle TLS 1.3 session of a device takes 1 KB instead of 15. off leaves all TLS to OpenSSL."
-        ),
+        ).live,
         ConfigKey(
             "device.tls.resume",
             \.deviceTLSResume,
             .flag,
             "A ticket, good for 12 hours or until a reload, spares a device that comes back the certificate: pays if "
                 + "that is RSA, or for weak devices. TLS 1.3 only: older tickets could open recorded sessions."
-        ),
+        ).live,
         ConfigKey(
             "device.rsa",
             \.deviceRSA,
             .flag,
             "RSA keys, which sign with SHA-1 (form 01 01) as older devices do."
-        ),
+        ).live,
         ConfigKey(
             "device.minimumRSABits",
             \.deviceMinimumRSABits,
             .count(1024...16_384),
             "Shorter RSA keys can be broken."
-        ),
+        ).live,
     ]
 
     private static let limitKeys: [ConfigKey] = [
@@ -203,31 +203,31 @@ extension Config {
             \.drainDelay,
             .duration(.zero ... .seconds(600), zero: "at once"),
             "From failing /readyz to refusing connections: what a load balancer needs to notice."
-        ),
+        ).live,
         ConfigKey(
             "drain.timeout",
             \.drainTimeout,
             .duration(.milliseconds(100) ... .seconds(3600)),
             "What is unanswered then gets 503 Shutdown."
-        ),
+        ).live,
         ConfigKey(
             "limits.connections",
             \.limitsConnections,
             .count(0...10_000_000, zero: "what the open-file limit allows"),
             "Connections in all; one more is closed at once."
-        ),
+        ).live,
         ConfigKey(
             "limits.connectionsPerAddress",
             \.limitsConnectionsPerAddress,
             .count(0...10_000_000, zero: "no limit, for gateways behind a proxy"),
             "One address cannot use up the rest."
-        ),
+        ).live,
         ConfigKey(
             "limits.handshakes",
             \.limitsHandshakes,
             .count(1...10_000),
             "TLS handshakes at a time per event loop: each costs more than ten pushes, and pushes go first."
-        ),
+        ).live,
     ]
 
     private static let logKeys: [ConfigKey] = [
@@ -249,7 +249,7 @@ extension Config {
             .count(1...1_000_000_000),
             "Past this many rows the delivery log loses its oldest."
         ),
-        ConfigKey("log.level", \.logLevel, .choice(), "The least severe line that is logged."),
+        ConfigKey("log.level", \.logLevel, .choice(), "The least severe line that is logged.").live,
         ConfigKey("log.format", automatic: \.logFormat, .choice(), "auto is text on a terminal, else JSON."),
     ]
 }
@@ -266,6 +266,8 @@ package struct ConfigKey: Sendable {
     package let zero: String?
     /// Why the setting is there and its default is what it is.
     package let reason: String
+    /// Whether a reload takes a new value; if not, it waits for a restart.
+    package private(set) var isLive = false
     /// Sets the field; false, and nothing changed, when the text is not a good value.
     let set: @Sendable (inout Config, String) -> Bool
     /// The field as it would be written in the file.
@@ -296,6 +298,13 @@ package struct ConfigKey: Sendable {
         _ reason: String
     ) {
         self.init(name, field, kind.automatic, reason)
+    }
+
+    /// The same row for a setting that a reload takes.
+    fileprivate var live: ConfigKey {
+        var copy = self
+        copy.isLive = true
+        return copy
     }
 
     /// The default as it would be written in the file.

@@ -32,14 +32,17 @@ enum Connection {
 /// How many connections each address has, over all loops; asked when one opens and when one closes.
 final class AddressCounts: Sendable {
     private let counts = Locked<[PeerAddress: Int]>([:])
-    private let limit: Int
+    private let limit = AtomicCell()
 
     /// `limit` of 0 is no limit.
-    init(limit: Int) { self.limit = limit }
+    init(limit: Int) { setLimit(limit) }
+
+    /// Who has more connections than that keeps them.
+    func setLimit(_ limit: Int) { self.limit.set(limit > 0 ? limit : .max) }
 
     /// Counts a new connection, unless its address has as many as it may.
     func admit(_ address: PeerAddress) -> Bool {
-        guard limit > 0 else { return true }
+        let limit = limit.value
         return counts.withLock { counts in
             let count = counts[address, default: 0]
             guard count < limit else { return false }
@@ -49,7 +52,6 @@ final class AddressCounts: Sendable {
     }
 
     func left(_ address: PeerAddress) {
-        guard limit > 0 else { return }
         counts.withLock { counts in
             let count = counts[address, default: 0]
             counts[address] = count > 1 ? count - 1 : nil

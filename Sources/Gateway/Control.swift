@@ -11,11 +11,14 @@ final class Control: Sendable {
     let isStarting = AtomicCell()
     let isDraining = AtomicCell()
     /// Grows when a drain begins or is called off: one that finds another number than its own stops.
-    private let drainNumber = Locked(0)
+    let drainNumber = Locked(0)
     /// nil when the store is memory.
     let backups: Backups?
     private let catalog: Locked<Catalog>
     private let reloads: Mailbox<ReloadRequest>
+    private let currentConfig: Locked<Config>
+    /// An exit waits no longer for anything but the answers.
+    let isHurried = AtomicCell()
     /// One change of apps, keys or devices at a time, so that two admins do not overwrite each other.
     private let change = Locked(())
 
@@ -27,6 +30,7 @@ final class Control: Sendable {
         hasTestHooks: Bool
     ) {
         self.shared = shared
+        currentConfig = Locked(shared.config)
         self.hasTestHooks = hasTestHooks
         startedAt = shared.clock.now()
         self.catalog = Locked(catalog)
@@ -47,12 +51,17 @@ final class Control: Sendable {
     var certificates: Certificates { shared.certificates }
     /// What the server's certificate is for.
     var serverNames: [String] { certificates.current.server.names }
+    /// The settings in force.
+    var config: Config { currentConfig.withLock { $0 } }
     var now: Moment { shared.clock.now() }
 
-    private static let patienceMilliseconds = Int(Limits.adminPatience.milliseconds)
+    static let patienceMilliseconds = Int(Limits.adminPatience.milliseconds)
 
     /// Runs `work` on every loop and collects what it returns; a loop that does not answer in time is an error.
-    func ask<Value: Sendable>(_ work: @escaping @Sendable (Loop) -> Value) throws(AdminFailure) -> [Value] {
+    func ask<Value: Sendable>(
+        milliseconds: Int = patienceMilliseconds,
+        _ work: @escaping @Sendable (Loop) -> Value
+    ) throws(AdminFailure) -> [Value] {
         let replies = shared.mailboxes.map { mailbox in
             let reply = Reply<Value>()
             mailbox.post(.perform { reply.set(work($0)) })
@@ -60,7 +69,7 @@ final class Control: Sendable {
         }
         var values: [Value] = []
         for reply in replies {
-            guard let value = reply.wait(milliseconds: Self.patienceMilliseconds) else { throw .unavailable }
+            guard let value = reply.wait(milliseconds: milliseconds) else { throw .unavailable }
             values.append(value)
         }
         return values
@@ -140,21 +149,13 @@ final class Control: Sendable {
         try outcome.get()
     }
 
-    /// Uses new certificates for new connections.
-    func replace(_ identity: GatewayIdentity) {
-        let old = certificates.current
+    /// Puts other settings and certificates in force.
+    func replace(_ config: Config, _ identity: GatewayIdentity) {
+        currentConfig.withLock { $0 = config }
         certificates.replace(identity.certificates)
+        shared.addresses.setLimit(config.limitsConnectionsPerAddress)
         let (contexts, authorities) = (identity.contexts, identity.certificates.authorities)
-        let isSame = old.authorities.map(\.der) == authorities.map(\.der)
-        for mailbox in shared.mailboxes {
-            mailbox.post(
-                .perform { loop in
-                    loop.contexts = contexts
-                    // What was accepted is remembered, and whom to accept has changed.
-                    if !isSame { loop.proof = DeviceProof(authorities: authorities, config: loop.shared.config) }
-                }
-            )
-        }
+        for mailbox in shared.mailboxes { mailbox.post(.perform { $0.reload(config, contexts, authorities) }) }
     }
 
     /// Has the settings and files read again; returns when new connections use them.
@@ -172,79 +173,5 @@ final class Control: Sendable {
         if isDraining.value == 1 { reasons.append("draining") }
         if shared.store.statistics.isFailing { reasons.append("store") }
         return reasons
-    }
-
-    /// Drains without an exit, on a thread of its own; a drain that has begun goes on.
-    func beginDrain() throws(AdminFailure) {
-        guard isDraining.value == 0 else { return }
-        let number = nextDrain()
-        isDraining.set(1)
-        do throws(SystemError) {
-            _ = try Worker(name: "drain") { self.drain(number) }
-        } catch {
-            isDraining.set(0)
-            throw .unavailable
-        }
-    }
-
-    /// The drain before an exit: nothing calls it off.
-    func drain() {
-        isDraining.set(1)
-        drain(nextDrain())
-    }
-
-    /// Says goodbye to everyone (docs/operations.md, "Drain"). Returns when all is answered, time is up, or it was
-    /// called off.
-    private func drain(_ number: Int) {
-        shared.log.info("drain begins")
-        let steps: [() -> Void] = [
-            { self.pause(self.shared.config.drainDelay) },
-            { self.tell(.refuse) },
-            { self.wait(for: .seconds(1), number) { self.openStreams == 0 } },
-            { self.tell(.notice) },
-            { self.pause(.milliseconds(100)) },
-            { self.tell(.farewell) },
-            { self.wait(for: self.shared.config.drainTimeout, number) { self.openStreams == 0 } },
-            { self.tell(.close) },
-            // What was answered last must leave the sockets.
-            { self.wait(for: .seconds(1), number) { self.providerConnections == 0 } },
-            { _ = self.shared.store.flush(milliseconds: 2000) },
-        ]
-        for step in steps where isCurrent(number) { step() }
-        guard isCurrent(number) else { return shared.log.info("drain called off") }
-        shared.log.info("drain ends", LogField("sessions", shared.metrics.sessions.value))
-    }
-
-    func endDrain() {
-        _ = nextDrain()
-        isDraining.set(0)
-        for mailbox in shared.mailboxes { mailbox.post(.perform { $0.endDrain() }) }
-    }
-
-    private func nextDrain() -> Int {
-        drainNumber.withLock { number -> Int in
-            number += 1
-            return number
-        }
-    }
-
-    private func isCurrent(_ number: Int) -> Bool { drainNumber.withLock { $0 == number } }
-
-    /// A loop that does not answer in time has none that a drain could wait for.
-    private var openStreams: Int { (try? ask { $0.openStreams }.reduce(0, +)) ?? 0 }
-    private var providerConnections: Int { shared.metrics.providerConnections.value }
-
-    private func tell(_ step: DrainStep) {
-        for mailbox in shared.mailboxes { mailbox.post(.drain(step)) }
-    }
-
-    private func pause(_ interval: Interval) {
-        // Nobody sets the reply: waiting for it is how a thread sleeps here.
-        _ = Reply<Bool>().wait(milliseconds: Int(interval.milliseconds))
-    }
-
-    private func wait(for limit: Interval, _ number: Int, until done: () -> Bool) {
-        let end = Clock.monotonic() + limit.nanoseconds
-        while !done(), isCurrent(number), Clock.monotonic() < end { pause(.milliseconds(20)) }
     }
 }

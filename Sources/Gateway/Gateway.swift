@@ -140,17 +140,44 @@ package final class Gateway {
         control.isStarting.set(0)
     }
 
-    /// Takes new certificates for new connections; the old ones stay when the new are broken.
-    package func reload(_ files: InstanceFiles) throws(StartError) {
+    /// Takes new settings and files; everyone who is connected stays. Nothing changes if a file is broken. Returns the
+    /// names of the settings that differ and wait for a restart.
+    package func reload(_ new: Config, _ files: InstanceFiles) throws(StartError) -> [String] {
         let shared = control.shared
+        let (config, waiting) = control.config.reloaded(with: new)
         let loops = shared.mailboxes.count
-        let identity = try GatewayIdentity(files, shared.config, loops: loops, at: shared.clock.now())
-        control.replace(identity)
+        let identity = try GatewayIdentity(files, config, loops: loops, at: shared.clock.now())
+        control.replace(config, identity)
+        shared.log.setLevel(config.logLevel)
+        return waiting
     }
 
-    /// Drains, writes what waits, and ends every thread.
+    /// Counts how a reload ended, whoever noticed it.
+    package func reloaded(_ isGood: Bool) {
+        (isGood ? control.shared.metrics.goodReloads : control.shared.metrics.failedReloads).add(1)
+    }
+
+    /// What tells whether all of it is alive.
+    package var pulse: GatewayPulse { GatewayPulse(control.shared) }
+
+    /// Begins to say goodbye to everyone, on a thread of its own, which calls `done` when that is over.
+    package func drain(done: @escaping @Sendable () -> Void) throws(StartError) {
+        let control = control
+        do throws(SystemError) {
+            _ = try Worker(name: "drain") {
+                control.drain()
+                done()
+            }
+        } catch {
+            throw StartError("cannot start a thread: \(error)")
+        }
+    }
+
+    /// Does what is left of a drain at once.
+    package func hurry() { control.isHurried.set(1) }
+
+    /// Writes what waits, and ends every thread, after a drain.
     package func stop() {
-        control.drain()
         for mailbox in control.shared.mailboxes { mailbox.post(.stop) }
         for worker in workers { worker.join() }
         admin.stop()

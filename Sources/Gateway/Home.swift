@@ -7,7 +7,7 @@ import Wire
 /// come in, effects, store changes and delivery events collect in it until the loop takes them.
 final class Home {
     let policy: QueuePolicy
-    let config: Config
+    var config: Config
     let metrics: Metrics
     var devices: [DeviceID: DeviceState] = [:]
     var registrations: [DeviceToken: RegistrationState] = [:]

@@ -26,7 +26,7 @@ extension Loop {
     func accept(from place: Int) {
         let door = listeners[place].door
         for _ in 0..<Limits.acceptsPerTurn {
-            if door == .device, openingCount >= shared.config.limitsHandshakes { return pause(place) }
+            if door == .device, openingCount >= config.limitsHandshakes { return pause(place) }
             do throws(SystemError) {
                 guard let accepted = try listeners[place].socket.accept() else { return }
                 let peer = accepted.peer
@@ -75,7 +75,7 @@ extension Loop {
                 stream: stream,
                 http: http,
                 peer: peer,
-                config: shared.config,
+                config: config,
                 at: now
             )
             connection.isForChannels = door == .channels
@@ -88,7 +88,7 @@ extension Loop {
     }
 
     private func openDevice(_ token: UInt64, _ stream: SecureStream, _ peer: PeerAddress) {
-        let connection = DeviceConnection(token: token, stream: stream, peer: peer, config: shared.config, at: now)
+        let connection = DeviceConnection(token: token, stream: stream, peer: peer, config: config, at: now)
         connections.set(.device(connection), at: token)
         openingCount += 1
         connection.timer = arm(token, at: now + Limits.handshake, unless: connection.timer)
@@ -112,7 +112,7 @@ extension Loop {
 
     /// Takes connections again once there is room.
     func resumeListeners() {
-        guard !pausedListeners.isEmpty, openingCount < shared.config.limitsHandshakes, !isRefusing else { return }
+        guard !pausedListeners.isEmpty, openingCount < config.limitsHandshakes, !isRefusing else { return }
         for place in pausedListeners {
             // As above.
             try? poller.change(listeners[place].socket.number, token: UInt64(place + 1), for: .read)

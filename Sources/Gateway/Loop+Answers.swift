@@ -203,12 +203,12 @@ extension Loop {
     func timer(_ connection: ProviderConnection) {
         if connection.isLeaving, connection.stream.isEnding { return close(connection.token) }
         if !connection.stream.isEstablished { return close(connection.token) }
-        let late = now - shared.config.providerRequestTimeout
+        let late = now - config.providerRequestTimeout
         for place in connection.places(until: late) {
             let address = ReplyAddress(loop: index, connection: connection.token, place: place)
             deliver(.refused(.serviceUnavailable), to: address)
         }
-        if now - connection.lastHeard >= shared.config.providerIdleTimeout, connection.waitingCount == 0 {
+        if now - connection.lastHeard >= config.providerIdleTimeout, connection.waitingCount == 0 {
             let reason = Rejection.idleTimeout.body()
             connection.http.goAway(lastStream: connection.http.lastStream, code: .noError, reason: reason)
             flush(connection)
@@ -219,10 +219,10 @@ extension Loop {
 
     private func rearm(_ connection: ProviderConnection) {
         guard connections[connection.token] != nil, !connection.isLeaving else { return }
-        var next = connection.lastHeard + shared.config.providerIdleTimeout
+        var next = connection.lastHeard + config.providerIdleTimeout
         if connection.waitingCount > 0 {
             // Often enough that a request is told in time, seldom enough to cost nothing.
-            let timeout = shared.config.providerRequestTimeout.nanoseconds
+            let timeout = config.providerRequestTimeout.nanoseconds
             next = min(next, now + Interval(nanoseconds: timeout / 8))
         }
         connection.timer = arm(connection.token, at: next, unless: connection.timer)

@@ -37,7 +37,7 @@ extension Loop {
     /// Twice the announced interval, if that is longer than the setting.
     private func announceInterval(_ minutes: Int, _ connection: DeviceConnection) {
         let announced = Interval.seconds(Int64(min(max(minutes, 0), 24 * 60)) * 120)
-        connection.idleLimit = max(shared.config.deviceIdleTimeout, announced)
+        connection.idleLimit = max(config.deviceIdleTimeout, announced)
     }
 
     private func obey(_ filter: Filter, _ connection: DeviceConnection, _ device: DeviceState) {

@@ -163,7 +163,7 @@ extension Loop {
             token: token,
             stream: stream,
             peer: device.peer,
-            config: shared.config,
+            config: config,
             at: now
         )
         connection.decoder = device.decoder

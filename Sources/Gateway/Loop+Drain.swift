@@ -16,10 +16,14 @@ extension Loop {
                 let last = connection.http.lastStream
                 connection.http.goAway(lastStream: last, code: .noError, reason: Rejection.shutdown.body())
             }
-            for (_, connection) in connections.all {
-                if case .device(let device) = connection { sayGoodbye(device) }
+            farewells = connections.all.compactMap { if case .device = $0.connection { $0.token } else { nil } }
+        case .dismiss(let count):
+            for token in farewells.suffix(count) {
+                if case .device(let device) = connections[token] { sayGoodbye(device) }
             }
+            farewells.removeLast(min(count, farewells.count))
         case .close:
+            isClosing = true
             home.refuseUnanswered(at: now)
             carryOutEffects()
             eachProvider { connection in
@@ -35,8 +39,12 @@ extension Loop {
             }
             flushDirty()
             for (token, connection) in connections.all {
-                if case .provider(let provider) = connection { leave(provider.stream, token) }
+                switch connection {
+                case .provider(let provider): leave(provider.stream, token)
+                case .device(let device): sayGoodbye(device)
+                }
             }
+            farewells = []
         }
         flushDirty()
         flushDevices()
@@ -53,6 +61,8 @@ extension Loop {
     /// Takes connections again, when a drain without an exit is called off.
     func endDrain() {
         isRefusing = false
+        isClosing = false
+        farewells = []
         resumeListeners()
     }
 

@@ -140,7 +140,7 @@ extension Loop {
         defer { if let lint = verifier.takeLint() { note(lint, connection) } }
         let verified = try verifier.verify(token, catalog, shared.metrics, at: now)
         let isOtherTeam = connection.team.map { $0 != verified.claims.team } ?? false
-        if isOtherTeam, !shared.config.providerSeveralTeams { throw .invalidProviderToken }
+        if isOtherTeam, !config.providerSeveralTeams { throw .invalidProviderToken }
         do throws(Rejection) {
             try connection.updates.admit(verified.digest, at: now)
         } catch {
@@ -184,7 +184,7 @@ extension Loop {
     private func checkPayload(_ request: HTTP2Request, _ parsed: PushRequest) throws(Rejection) {
         if request.bodyCount == 0 { throw .payloadEmpty }
         if request.bodyCount > parsed.payloadLimit || request.isBodyTooLarge { throw .payloadTooLarge }
-        guard shared.config.providerPayload == .json else { return }
+        guard config.providerPayload == .json else { return }
         guard judge.isObject(request.bytes.span.extracting(request.body)) else { throw .badRequestPayload }
     }
 
@@ -199,7 +199,7 @@ extension Loop {
         if !home.elsewhere.isEmpty, let bucket = home.elsewhere[offer.token], loop(of: bucket) != index {
             return post(.push(offer), to: loop(of: bucket))
         }
-        home.offer(offer, at: now)
+        if isClosing { home.answers.append((.refused(.shutdown), offer.reply)) } else { home.offer(offer, at: now) }
         carryOutEffects()
     }
 }

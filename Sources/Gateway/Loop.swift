@@ -7,6 +7,7 @@ import TLS
 
 /// What all loops of a gateway share: values and things that are safe to share.
 struct LoopShared: Sendable {
+    /// The settings of the start; what a reload takes is in `Loop.config` and `Control.config`.
     let config: Config
     let metrics: Metrics
     let log: Log
@@ -35,7 +36,9 @@ final class Loop {
     let buffers = LoopBuffers()
     let home: Home
     var connections = ConnectionTable()
-    let connectionLimit: Int
+    /// The settings in force.
+    private(set) var config: Config
+    private(set) var connectionLimit: Int
     var catalog: Catalog
     var contexts: TLSContexts
     var verifier: ProviderTokenVerifier
@@ -60,6 +63,10 @@ final class Loop {
     var outbox: [[LoopMessage]]
     var listeners: [LoopListener]
     var isRefusing = false
+    /// The end of a drain: what is asked now is refused, for nobody would hear of it.
+    var isClosing = false
+    /// Devices that a drain has not said goodbye to.
+    var farewells: [UInt64] = []
     /// Listeners that are not watched because a bound is reached.
     var pausedListeners: Set<Int> = []
     /// Device connections that have not come to their Connect.
@@ -91,7 +98,7 @@ final class Loop {
         home = start.home
         catalog = start.catalog
         contexts = start.contexts
-        let config = shared.config
+        config = shared.config
         verifier = ProviderTokenVerifier(environment: config.environment, reason: config.providerEnvironmentKeyReason)
         proof = DeviceProof(authorities: shared.certificates.current.authorities, config: config)
         now = shared.clock.now()
@@ -169,6 +176,17 @@ final class Loop {
         if home.holders.isSweeping || !handshakes.isEmpty || outbox.contains(where: { !$0.isEmpty }) { return 0 }
         let wait = (next - shared.clock.now()).nanoseconds
         return Int32(min(max((wait + 999_999) / 1_000_000, 0), Limits.sleepMilliseconds))
+    }
+
+    /// Goes on with other settings and files. Who is connected stays; timers that run keep their time.
+    func reload(_ config: Config, _ contexts: TLSContexts, _ authorities: [Certificate]) {
+        self.config = config
+        self.contexts = contexts
+        home.config = config
+        // What it remembers of certificates was judged by the old authorities and bounds.
+        proof = DeviceProof(authorities: authorities, config: config)
+        connectionLimit = Self.connectionLimit(config, loops: shared.mailboxes.count)
+        resumeListeners()
     }
 
     // MARK: Mail

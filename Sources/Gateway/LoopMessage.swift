@@ -66,8 +66,10 @@ enum DrainStep: Sendable {
     case refuse
     /// A first GOAWAY: open no new streams, please.
     case notice
-    /// The last GOAWAY; goodbyes to devices.
+    /// The last GOAWAY.
     case farewell
+    /// Goodbyes to so many devices.
+    case dismiss(_ count: Int)
     /// What is unanswered now is told so; everything closes.
     case close
 }

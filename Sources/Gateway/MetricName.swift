@@ -32,6 +32,8 @@ package enum MetricName: String, CaseIterable, Sendable {
     case deliveryLogPutAside = "carillon_delivery_log_put_aside_total"
     case loopLag = "carillon_loop_lag_seconds"
     case certificateExpires = "carillon_certificate_expires_in_seconds"
+    case reloads = "carillon_reloads_total"
+    case logLinesLost = "carillon_log_lines_lost_total"
     case buildInfo = "carillon_build_info"
     case processResident = "process_resident_memory_bytes"
     case processDescriptors = "process_open_fds"
@@ -52,7 +54,7 @@ package enum MetricName: String, CaseIterable, Sendable {
         case .providerRequests, .providerTokenVerifications, .providerLints, .providerAbuse, .deviceFaults,
             .notificationsAccepted, .notificationsDelivered, .notificationsDiscarded, .deviceHandshakes,
             .handshakesDelayed, .deviceRedeliveries, .storeFailures, .processSeconds, .connectionsRefused,
-            .storeReadFailures, .storeLostPushes, .deliveryLogLost, .deliveryLogPutAside:
+            .storeReadFailures, .storeLostPushes, .deliveryLogLost, .deliveryLogPutAside, .reloads, .logLinesLost:
             .counter
         case .providerRequestSeconds, .providerTokenAge, .deliverySeconds, .storeCommitSeconds, .storeBatchSize:
             .histogram
@@ -98,6 +100,8 @@ package enum MetricName: String, CaseIterable, Sendable {
         case .deliveryLogPutAside: "Delivery logs that were damaged, put aside and begun anew."
         case .loopLag: "The longest turn of an event loop in the last ten seconds."
         case .certificateExpires: "Time until a certificate ends, by name."
+        case .reloads: "Reloads of settings and files; a failed one changed nothing."
+        case .logLinesLost: "Log lines that were not written: too many came, or they were not read."
         case .buildInfo: "1, with the version as a label."
         case .processResident: "Resident memory of the process."
         case .processDescriptors: "Open file descriptors."

@@ -52,6 +52,10 @@ package final class Metrics: Sendable {
     package let redeliveries = AtomicCell()
     /// Connections closed at once because a bound was reached.
     package let refusedConnections = AtomicCell()
+    /// Reloads that took what was new.
+    package let goodReloads = AtomicCell()
+    /// Reloads that found something broken and changed nothing.
+    package let failedReloads = AtomicCell()
     /// Turns that left handshakes for the next.
     package let delayedHandshakes = AtomicCell()
     /// Reads of payloads from the store that failed.

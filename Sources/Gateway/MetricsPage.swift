@@ -34,6 +34,7 @@ struct MetricsPage {
         single(.deviceFaults, metrics.deviceFaults.value)
         single(.deviceRedeliveries, metrics.redeliveries.value)
         single(.connectionsRefused, metrics.refusedConnections.value)
+        family(.reloads, "result", [("done", metrics.goodReloads.value), ("failed", metrics.failedReloads.value)])
     }
 
     private mutating func addGauges(_ control: Control) {
@@ -49,6 +50,7 @@ struct MetricsPage {
         for (name, end) in control.certificates.current.ends {
             add(.certificateExpires, "name=\"\(name)\"", (end - control.now).fractionalSeconds)
         }
+        single(.logLinesLost, control.shared.log.lost)
         begin(.buildInfo)
         add(.buildInfo, "version=\"\(Version.text)\"", 1)
     }

@@ -1,6 +1,7 @@
 import Admin
 import JSON
 import PushCore
+import Reactor
 import Storage
 
 /// `/v1/test/...`, with `serve --test-hooks` only.
@@ -33,6 +34,15 @@ struct TestRoutes {
             let (hold, count) = (body["hold"]?.bool, body["fail"]?.int)
             if let hold { control.shared.store.hold(hold) }
             if let count { control.shared.store.fail(next: count) }
+        case "loop":
+            guard let interval = Interval(setting: try body.text("stuck")) else {
+                throw .badRequest("stuck is a duration such as 5s")
+            }
+            // One loop stands still, as if it waited for something that does not come. Nobody sets the reply.
+            let work: @Sendable (Loop) -> Void = { _ in
+                _ = Reply<Bool>().wait(milliseconds: Int(interval.milliseconds))
+            }
+            control.shared.mailboxes[0].post(.perform(work))
         case "answer":
             let body = try object(request, ["status": .count, "reason": .text, "times": .count])
             let reason = try body.text("reason")
@@ -48,7 +58,7 @@ struct TestRoutes {
             }
             let faults = body["faults"]?.int ?? 1
             try control.ask(bucket: id.bucket) { $0.home.plannedFaults[id] = faults > 0 ? faults : nil }
-        default: throw .notFound("the hooks are clock, store, answer and device")
+        default: throw .notFound("the hooks are clock, store, loop, answer and device")
         }
         return AdminResponse(status: 201, body: Array("{}".utf8))
     }

@@ -97,6 +97,12 @@ package enum Limits {
     /// How long the payload of a push that waits for an absent device stays in memory: most devices that come back do
     /// so within a minute, and the memory of a million payloads is 1.4 GB.
     package static let payloadYouth = Interval.seconds(60)
+    /// Lines of information and warnings that are logged in a second: a stranger's failures are among them, and a few
+    /// hundred a second tell as much as all.
+    package static let logLinesPerSecond = 200
+    /// Devices that each loop sends away in a fiftieth of a second of a drain: 5,000 a second come back elsewhere, and
+    /// the loop still answers between them.
+    package static let farewellsPerTick = 100
     /// How long a peer may take to close after our FIN.
     package static let farewell = Interval.seconds(5)
     /// Topics one device may register.

@@ -11,16 +11,22 @@ package struct Signals: ~Copyable {
         case reload
     }
 
-    /// Blocks SIGTERM, SIGINT, SIGHUP and SIGPIPE in the calling thread and in every thread it makes from now on. Call
-    /// it first in `main`: a thread made before would still die of them.
+    /// Blocks SIGTERM, SIGINT, SIGHUP and what would end the process for no reason, in the calling thread and in every
+    /// thread it makes from now on. Call it first in `main`: a thread made before would still die of them.
     package init() throws(SystemError) {
         var watched = signalSet([SIGTERM, SIGINT, SIGHUP])
         // A peer that has gone is the error of a write, not the end of the process. Nobody reads this one.
-        var blocked = signalSet([SIGTERM, SIGINT, SIGHUP, SIGPIPE])
+        var blocked = signalSet([SIGTERM, SIGINT, SIGHUP, SIGPIPE] + Self.meaningless)
         pthread_sigmask(SIG_BLOCK, &blocked, nil)
         let flags = Int32(SFD_CLOEXEC | SFD_NONBLOCK)
         descriptor = FileDescriptor(owning: try attempt("signalfd") { signalfd(-1, &watched, flags) })
     }
+
+    /// They end a process that does not expect them, and mean nothing here. SIGXFSZ among them: a file that may not
+    /// grow is the error of a write. SIGQUIT still ends it at once, and SIGTSTP and its kin do what a terminal wants.
+    private static let meaningless =
+        [SIGUSR1, SIGUSR2, SIGALRM, SIGVTALRM, SIGPROF, SIGIO, SIGPWR, SIGSTKFLT, SIGXCPU, SIGXFSZ]
+        + Array(carillon_first_realtime_signal()...carillon_last_realtime_signal())
 
     /// Watch this for reading, then call `next` until it returns nil.
     package var number: Int32 { descriptor.number }

@@ -87,6 +87,7 @@ final class StoreLoop {
             case .hold(let on): isHeld = on
             case .fail(let count): failuresToMake = count
             case .flush(let reply): flushes.append(reply)
+            case .turn(let answer): answer()
             case .stop: isStopping = true
             }
         }

@@ -62,6 +62,9 @@ package final class StoreThread: Sendable {
     /// Makes the next `count` transactions fail: for tests.
     package func fail(next count: Int) { inbox.post(.fail(count)) }
 
+    /// Calls `answer` on the store's thread when that comes to it: also while commits fail or are held.
+    package func whenTurned(_ answer: @escaping @Sendable () -> Void) { inbox.post(.turn(answer)) }
+
     /// Commits all that was submitted. False if some of it failed or `milliseconds` passed first.
     package func flush(milliseconds: Int) -> Bool {
         let reply = Reply<Bool>()
@@ -102,5 +105,6 @@ enum StoreMessage: Sendable {
     case hold(Bool)
     case fail(Int)
     case flush(Reply<Bool>)
+    case turn(@Sendable () -> Void)
     case stop
 }

@@ -1,4 +1,5 @@
 import Glibc
+import Reactor
 
 /// The program: finds the command, runs it, and turns how it ended into the exit status.
 @main
@@ -6,6 +7,7 @@ enum Carillon {
     static func main() {
         // What the program makes is its user's alone, whatever the shell says.
         umask(0o077)
+        Machine.openStandardStreams()
         let words = Array(CommandLine.arguments.dropFirst())
         do throws(CommandError) {
             exit(try run(words).rawValue)

@@ -139,6 +139,16 @@ enum Files {
         )
     }
 
+    /// How a file looks from outside; nil if there is none. Links are followed.
+    static func mark(of path: String) -> FileMark? {
+        var status = stat()
+        guard stat(path, &status) == 0 else { return nil }
+        return FileMark(
+            file: [UInt64(status.st_dev), UInt64(status.st_ino), UInt64(clamping: status.st_size)],
+            times: [status.st_mtim.tv_sec, status.st_mtim.tv_nsec, status.st_ctim.tv_sec, status.st_ctim.tv_nsec]
+        )
+    }
+
     /// The path from the root, with links followed where it exists.
     static func absolute(_ path: String) -> String {
         if let resolved = realpath(path, nil) {
@@ -186,6 +196,12 @@ enum Files {
             }
         }
     }
+}
+
+/// What differs once a file was written, replaced, or given other permissions: which file it is, its size, its times.
+struct FileMark: Equatable {
+    let file: [UInt64]
+    let times: [Int]
 }
 
 /// Who may use a file.

@@ -2,18 +2,28 @@ import Gateway
 
 /// An instance on this machine: its settings, and where its files lie.
 struct Instance: Sendable {
+    /// The settings file as it was named: a link may lead elsewhere one day.
+    let namedPath: String
     /// The settings file, from the root and with links followed: the service's is a link into its folder.
     let configPath: String
     let loaded: LoadedConfig
+    /// The variables of the process. Read once: a gateway that guards its memory may not read them again.
+    let variables: [String: String]
 
     var config: Config { loaded.config }
     var directory: String { Files.split(configPath).directory }
 
     /// Reads the settings at `path`; throws every mistake in them at once.
     init(configPath path: String, overrides: [String] = []) throws(CommandError) {
+        try self.init(configPath: path, overrides: overrides, variables: Surroundings.variables())
+    }
+
+    /// The same with variables that are known.
+    init(configPath path: String, overrides: [String], variables: [String: String]) throws(CommandError) {
+        self.variables = variables
+        namedPath = path
         configPath = Files.absolute(path)
         let text = try Files.readText(configPath)
-        let variables = try Surroundings.variables()
         do throws(ConfigError) {
             loaded = try LoadedConfig(fileText: text, environment: variables, overrides: overrides)
         } catch {
@@ -82,6 +92,9 @@ struct Instance: Sendable {
     var providerKeyPaths: [String] {
         Files.names(in: keysDirectory).filter { $0.hasSuffix(".p8") }.map { Files.join(keysDirectory, $0) }
     }
+
+    /// What a running gateway looks at to see whether it must reload.
+    var reloadedPaths: [String] { [namedPath, certificatePath, keyPath, authorityPath, authorityKeyPath] }
 
     /// What must be private, of what is there.
     var secretPaths: [String] {

@@ -64,9 +64,4 @@ struct ServeRequest: Sendable {
     let overrides: [String]
     let testHooks: Bool
     let json: Bool
-
-    /// Files and settings as they are now, for SIGHUP; throws what would have stopped the start.
-    func reloadedFiles() throws(CommandError) -> InstanceFiles {
-        try StartFiles.read(Instance(configPath: instance.configPath, overrides: overrides))
-    }
 }

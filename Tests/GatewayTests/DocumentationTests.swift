@@ -34,6 +34,11 @@ import Testing
         expect(operations.rows(under: "Settings"), columns: [0, 1, 2, 3, 4], are: wanted)
     }
 
+    @Test func `what a reload takes is said of each setting`() {
+        let wanted = Config.keys.filter(\.isLive).map { [$0.name] }
+        expect(operations.rows(under: "What a reload takes"), columns: [0], are: wanted)
+    }
+
     @Test func `every metric stands with its kind and meaning`() {
         let wanted = MetricName.allCases.map { [$0.rawValue, $0.kind.rawValue, $0.help] }
         expect(operations.rows(under: "Metrics"), columns: [0, 1, 3], are: wanted)

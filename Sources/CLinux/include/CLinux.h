@@ -14,6 +14,8 @@
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -29,6 +31,13 @@ void carillon_name_thread(const char *name);
 /// The soft and hard limit of open descriptors.
 int carillon_get_open_file_limit(struct rlimit *limit);
 int carillon_set_open_file_limit(const struct rlimit *limit);
+
+/// No core dump of this process, wherever the kernel would send it, and no attaching by others than root.
+void carillon_forbid_dumps(void);
+
+/// The real-time signals that a program may use.
+int carillon_first_realtime_signal(void);
+int carillon_last_realtime_signal(void);
 
 /// 1 if a time service keeps the clock right, 0 if none does, -1 if the system does not say.
 int carillon_clock_is_synchronised(void);
