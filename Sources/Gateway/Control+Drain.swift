@@ -60,7 +60,8 @@ extension Control {
     /// Devices leave at a set rate, or faster if the time would not do; providers' answers are waited for meanwhile.
     private func dismissDevices(until end: Int64, _ number: Int) {
         let ticks = max(1, (end - Clock.monotonic()) / Self.tick.nanoseconds)
-        let most = (try? ask { $0.farewells.count })?.max() ?? 0  // Who does not answer is told all at once, at the end.
+        // Those of a loop that does not answer are told all at once, at the end.
+        let most = (try? ask { $0.farewells.count })?.max() ?? 0
         let count = max(Limits.farewellsPerTick, most / Int(ticks) + 1)
         wait(until: end, number) {
             self.tell(.dismiss(count))

@@ -1,12 +1,12 @@
 import Gateway
 import Reactor
 
-/// What the first thread does while the gateway runs: it heeds signals, files that change and the service manager.
+/// What the first thread does while the gateway runs: it heeds signals, files that change and the service supervisor.
 struct Attendant: ~Copyable {
     private let request: ServeRequest
     private let gateway: Gateway
     private let log: Log
-    private let manager: ServiceManager?
+    private let supervisor: ServiceSupervisor?
     private var signals: Signals
     private var poller: Poller
     private let drained: Mailbox<Bool>
@@ -34,7 +34,7 @@ struct Attendant: ~Copyable {
         try poller.add(gateway.reloads.number, token: 2, for: .read)
         (self.request, self.gateway, self.log, self.drained) = (request, gateway, log, drained)
         self.poller = poller
-        manager = surroundings.manager
+        supervisor = surroundings.supervisor
         signals = surroundings.signals
         look = FileLook(request.instance.reloadedPaths)
         pulse = gateway.pulse
@@ -44,10 +44,10 @@ struct Attendant: ~Copyable {
 
     /// Returns when the gateway was told to stop and has said goodbye to everyone.
     mutating func run() {
-        manager?.ready("serving")
+        supervisor?.ready("serving")
         while true {
             // A wait that fails is tried again; the signals are not lost.
-            _ = try? poller.wait(nanoseconds: max(min(nextLook, nextBeat) - Clock.monotonic(), 0))
+            _ = try? poller.wait(milliseconds: millisecondsToWait)
             while let signal = signals.next() { heed(signal) }
             var ends: [Bool] = []
             drained.take(into: &ends)
@@ -64,6 +64,10 @@ struct Attendant: ~Copyable {
         }
     }
 
+    private var millisecondsToWait: Int32 {
+        Int32(clamping: max(min(nextLook, nextBeat) - Clock.monotonic(), 0) / 1_000_000 + 1)
+    }
+
     private mutating func heed(_ signal: Signals.Received) {
         switch signal {
         case .reload where isDraining: break
@@ -75,7 +79,7 @@ struct Attendant: ~Copyable {
 
     private mutating func drain() {
         isDraining = true
-        manager?.stopping()
+        supervisor?.stopping()
         let drained = drained
         do throws(StartError) {
             try gateway.drain { drained.post(true) }
@@ -86,11 +90,11 @@ struct Attendant: ~Copyable {
         }
     }
 
-    /// A quarter of what the manager's patience is, so that a missed beat or two end nothing.
+    /// A quarter of what the supervisor's patience is, so that a missed beat or two end nothing.
     private mutating func beat(at now: Int64) {
-        guard let patience = manager?.watchdogNanoseconds else { return nextBeat = .max }
+        guard let patience = supervisor?.watchdogNanoseconds else { return nextBeat = .max }
         nextBeat = now + max(patience / 4, 1_000_000)
-        if pulse.beat() { manager?.alive() }
+        if pulse.beat() { supervisor?.alive() }
     }
 
     /// Told at most once a look, so that this cannot flood what it tells of.
@@ -104,7 +108,8 @@ struct Attendant: ~Copyable {
 
     /// New settings and files, for new connections; what is broken changes nothing. Returns what is wrong with it.
     private mutating func reload() -> String? {
-        manager?.reloading()
+        supervisor?.reloading()
+        look.accept()
         do throws(CommandError) {
             let waiting = try takeNew()
             gateway.reloaded(true)
@@ -112,12 +117,12 @@ struct Attendant: ~Copyable {
             if !waiting.isEmpty {
                 log.warning("settings wait for a restart", LogField("settings", waiting.joined(separator: ", ")))
             }
-            manager?.ready("serving")
+            supervisor?.ready("serving")
             return nil
         } catch {
             gateway.reloaded(false)
             log.error("reload failed; the old settings and files stay in force", LogField("error", error.message))
-            manager?.ready("serving; a reload failed, see the log")
+            supervisor?.ready("serving; a reload failed, see the log")
             return error.message
         }
     }
@@ -146,5 +151,5 @@ struct Attendant: ~Copyable {
 /// What the process was given to be told by, and to tell.
 struct ServiceSurroundings: ~Copyable {
     var signals: Signals
-    let manager: ServiceManager?
+    let supervisor: ServiceSupervisor?
 }

@@ -20,6 +20,9 @@ struct FileLook {
         seen += marks
     }
 
+    /// What is there now is no change.
+    mutating func accept() { taken = paths.map(Files.mark) }
+
     /// Looks; true when something has changed and settled.
     mutating func hasChanged() -> Bool { hasChanged(to: paths.map(Files.mark)) }
 

@@ -34,7 +34,7 @@ private func serviceSurroundings(_ variables: [String: String]) throws(CommandEr
         let signals = try Signals()
         return ServiceSurroundings(
             signals: signals,
-            manager: ServiceManager(variables: variables, processID: getpid())
+            supervisor: ServiceSupervisor(variables: variables, processID: getpid())
         )
     } catch {
         throw .failed(code: "system", message: "cannot listen for signals: \(error)")

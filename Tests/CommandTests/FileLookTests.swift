@@ -3,35 +3,27 @@ import Testing
 @testable import carillon
 
 @Suite struct FileLookTests {
-    private func mark(_ number: UInt64) -> FileMark { FileMark(file: [1, number, 10], times: [1, 2, 3, 4]) }
+    private static func mark(_ number: UInt64) -> FileMark { FileMark(file: [1, number, 10], times: [1, 2, 3, 4]) }
 
-    @Test func `a change counts once it stands still`() {
+    /// Which of these looks, one after the other, have found a change; nothing was there before them.
+    private func changes(_ looks: [UInt64?]...) -> [Bool] {
         var look = FileLook([])
-        #expect(!look.hasChanged(to: [mark(1), mark(2)]))
-        #expect(look.hasChanged(to: [mark(1), mark(2)]))
-        #expect(!look.hasChanged(to: [mark(1), mark(2)]))
+        return looks.map { marks in look.hasChanged(to: marks.map { $0.map(Self.mark) }) }
+    }
+
+    @Test func `a change counts once and when it stands still`() {
+        #expect(changes([1, 2], [1, 2], [1, 2]) == [false, true, false])
     }
 
     @Test func `a change that goes on is waited for`() {
-        var look = FileLook([])
-        for number in 1..<5 as Range<UInt64> { #expect(!look.hasChanged(to: [mark(number)])) }
-        #expect(look.hasChanged(to: [mark(4)]))
+        #expect(changes([1], [2], [3], [4], [4]) == [false, false, false, false, true])
     }
 
     @Test func `a file that goes and one that comes are changes`() {
-        var look = FileLook([])
-        _ = look.hasChanged(to: [mark(1)])
-        #expect(look.hasChanged(to: [mark(1)]))
-        #expect(!look.hasChanged(to: [nil]))
-        #expect(look.hasChanged(to: [nil]))
-        #expect(!look.hasChanged(to: [mark(1)]))
-        #expect(look.hasChanged(to: [mark(1)]))
+        #expect(changes([1], [1], [nil], [nil], [1], [1]) == [false, true, false, true, false, true])
     }
 
     @Test func `what comes back as it was is no change`() {
-        var look = FileLook([])
-        #expect(!look.hasChanged(to: [mark(1)]))
-        #expect(!look.hasChanged(to: []))
-        #expect(!look.hasChanged(to: []))
+        #expect(changes([1], [], []) == [false, false, false])
     }
 }

@@ -1,19 +1,19 @@
 import Reactor
 import Testing
 
-@Suite struct ServiceManagerTests {
+@Suite struct ServiceSupervisorTests {
     private func patience(_ variables: [String: String]) -> Int64? {
         let named = ["NOTIFY_SOCKET": "/run/nobody"].merging(variables) { $1 }
-        return ServiceManager(variables: named, processID: 42)?.watchdogNanoseconds
+        return ServiceSupervisor(variables: named, processID: 42)?.watchdogNanoseconds
     }
 
     @Test(arguments: ["", "@", "relative", "vsock:1:2", "/" + String(repeating: "x", count: 107)])
     func `what is no address of a socket is nobody`(_ name: String) {
-        #expect(ServiceManager(variables: ["NOTIFY_SOCKET": name], processID: 1) == nil)
+        #expect(ServiceSupervisor(variables: ["NOTIFY_SOCKET": name], processID: 1) == nil)
     }
 
-    @Test func `without a name there is no manager`() {
-        #expect(ServiceManager(variables: [:], processID: 1) == nil)
+    @Test func `without a name there is no supervisor`() {
+        #expect(ServiceSupervisor(variables: [:], processID: 1) == nil)
     }
 
     @Test func `a watchdog is fed by the process it is meant for`() {
@@ -29,8 +29,8 @@ import Testing
     }
 
     @Test func `whom nobody listens to goes on`() {
-        let manager = ServiceManager(variables: ["NOTIFY_SOCKET": "@nobody-listens-here"], processID: 1)
-        manager?.ready("serving")
-        #expect(manager != nil)
+        let supervisor = ServiceSupervisor(variables: ["NOTIFY_SOCKET": "@nobody-listens-here"], processID: 1)
+        supervisor?.ready("serving")
+        #expect(supervisor != nil)
     }
 }

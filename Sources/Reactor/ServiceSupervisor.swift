@@ -3,7 +3,7 @@ import Glibc
 
 /// The service manager that started the process, told by datagrams how it goes (sd_notify(3)). What cannot be told is
 /// dropped: the gateway serves whether or not someone listens.
-package final class ServiceManager: Sendable {
+package final class ServiceSupervisor: Sendable {
     private let socket: FileDescriptor
     private let address: sockaddr_un
     private let addressCount: socklen_t
