@@ -80,7 +80,7 @@ private final class AdminDoor {
         let shared = LoopShared(
             config: Config(),
             metrics: metrics,
-            log: Log(level: .error, format: .text, clock: { clock.now() }, write: { _ in }),
+            log: Log(level: .error, format: .text, clock: { clock.now() }, write: { _ in true }),
             clock: clock,
             store: store,
             deliveries: log,
