@@ -67,7 +67,7 @@ struct AdminRoutes: Sendable {
             try control.beginDrain()
             return AdminResponse(status: 201, body: Array(#"{"draining":true}"#.utf8))
         case ("drain", "DELETE", nil):
-            control.endDrain()
+            try control.endDrain()
             return AdminResponse(status: 204)
         case ("test", "POST", let hook?) where control.hasTestHooks:
             return try TestRoutes(control).respond(request, hook)

@@ -26,11 +26,13 @@ extension Control {
 
     /// The drain before an exit: nothing calls it off.
     func drain() {
+        isLeaving.set(1)
         isDraining.set(1)
         drain(nextDrain())
     }
 
-    func endDrain() {
+    func endDrain() throws(AdminFailure) {
+        guard isLeaving.value == 0 else { throw .forbidden("the gateway is leaving, and nothing calls that off") }
         _ = nextDrain()
         isDraining.set(0)
         for mailbox in shared.mailboxes { mailbox.post(.perform { $0.endDrain() }) }

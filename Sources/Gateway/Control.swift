@@ -17,7 +17,9 @@ final class Control: Sendable {
     private let catalog: Locked<Catalog>
     private let reloads: Mailbox<ReloadRequest>
     private let currentConfig: Locked<Config>
-    /// An exit waits no longer for anything but the answers.
+    /// A drain has begun that ends with the process.
+    let isLeaving = AtomicCell()
+    /// It waits no longer for anything but the answers.
     let isHurried = AtomicCell()
     /// One change of apps, keys or devices at a time, so that two admins do not overwrite each other.
     private let change = Locked(())

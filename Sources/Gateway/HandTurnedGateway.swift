@@ -70,14 +70,14 @@ package final class HandTurnedGateway {
 
     /// A step of a drain begins with the next turn of each loop.
     package func drain(_ step: Farewell) {
-        let step: DrainStep =
+        let steps: [DrainStep] =
             switch step {
-            case .refuse: .refuse
-            case .notice: .notice
-            case .farewell: .farewell
-            case .close: .close
+            case .refuse: [.refuse]
+            case .notice: [.notice]
+            case .farewell: [.farewell, .dismiss(.max)]
+            case .close: [.close]
             }
-        for mailbox in shared.mailboxes { mailbox.post(.drain(step)) }
+        for mailbox in shared.mailboxes { for step in steps { mailbox.post(.drain(step)) } }
     }
 
     /// An operator revokes a registration, with the next turn of its loop.
@@ -150,7 +150,7 @@ private func makeShared(
     return LoopShared(
         config: config,
         metrics: metrics,
-        log: Log(level: .error, format: .text, clock: { clock.now() }, write: { _ in }),
+        log: Log(level: .error, format: .text, clock: { clock.now() }, write: { _ in true }),
         clock: clock,
         store: try StoreThread(turnedByHand: store) { clock.now().nanoseconds },
         deliveries: nil,

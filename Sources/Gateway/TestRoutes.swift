@@ -35,6 +35,7 @@ struct TestRoutes {
             if let hold { control.shared.store.hold(hold) }
             if let count { control.shared.store.fail(next: count) }
         case "loop":
+            let body = try object(request, ["stuck": .text])
             guard let interval = Interval(setting: try body.text("stuck")) else {
                 throw .badRequest("stuck is a duration such as 5s")
             }

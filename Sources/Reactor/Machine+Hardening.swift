@@ -12,11 +12,10 @@ extension Machine {
         }
     }
 
-    /// What the process leaves to others is its own: no core dump, no reading of its memory by programs of the same
-    /// user, no file that group or others may read. Root may still look (docs/operations.md, "Run it as a service").
-    package static func guardMemoryAndFiles() {
-        // Each of them may always be made stricter, so none can fail.
+    /// The memory of the process is its own: no core dump, no reading by programs of the same user. Root may still look
+    /// (docs/operations.md, "Run it as a service"). From now on the process may not read all of its own `/proc` either.
+    package static func guardMemory() {
+        // It may always be made stricter, so this cannot fail.
         carillon_forbid_dumps()
-        umask(0o077)
     }
 }

@@ -11,7 +11,7 @@ private let waitingLogBytes = 1 << 20
 func runGateway(_ request: ServeRequest) throws(CommandError) -> Outcome {
     // Before any other thread starts: it inherits which signals are blocked.
     let surroundings = try serviceSurroundings(request.instance.variables)
-    Machine.guardMemoryAndFiles()
+    Machine.guardMemory()
     let clock = GatewayClock()
     let writer = try lineWriter()
     // The last lines are not lost, unless nobody reads.
