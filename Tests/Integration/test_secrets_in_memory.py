@@ -117,17 +117,18 @@ def test_keys_of_a_session_that_has_ended_are_gone(fresh, monkeypatch, tmp_path)
         return context
 
     monkeypatch.setattr(courier, "unverified_context", logging)
-    # With `device.tls.detach = off` they stay in what OpenSSL has freed (docs/threat-model.md).
+    # The secrets that they are made from may stay for a while in what OpenSSL has freed (docs/threat-model.md).
     instance = fresh({"device.tls.detach": "on"})
     session, (token,) = instance.online(APP)
     with session:
         assert instance.push(token).status == 200
         session.expect_notify()
         secrets = dict(line.split()[::2] for line in log.read_text().splitlines() if not line.startswith("#"))
-        patterns = {name: bytes.fromhex(value) for name, value in secrets.items()}
-        for name in ("CLIENT_TRAFFIC_SECRET_0", "SERVER_TRAFFIC_SECRET_0"):
-            for count in (16, 32):
-                patterns[f"{name} key of {count}"] = expanded(patterns[name], b"key", count)
+        patterns = {
+            f"{name} key of {count}": expanded(bytes.fromhex(secrets[name]), b"key", count)
+            for name in ("CLIENT_TRAFFIC_SECRET_0", "SERVER_TRAFFIC_SECRET_0")
+            for count in (16, 32)
+        }
         # The search would find them: the session needs them.
         assert found(instance, patterns)
     instance.wait_disconnected(session.identity)
