@@ -88,7 +88,7 @@ private final class AdminDoor {
             certificates: Certificates(Fixed.identity.certificates),
             answers: AnswerHook(),
             rates: Rates(metrics),
-            addresses: AddressCounts(limit: 0)
+            addresses: AddressBook(connections: 0, failures: 0)
         )
         let catalog = Catalog(version: 1, apps: [], keys: [])
         let control = Control(

@@ -57,6 +57,10 @@ package struct Config: Equatable, Sendable {
 
     /// Distinct verified provider tokens a connection may use in any 20 minutes.
     package var providerTokenUpdates = 5
+    /// Whether providers come through a load balancer that says who they are.
+    package var providerProxy = false
+    /// Whether devices do.
+    package var deviceProxy = false
     /// Whether one connection may speak for several teams.
     package var providerSeveralTeams = false
     /// How the answer to a key of the other environment is spelt.
@@ -90,8 +94,10 @@ package struct Config: Equatable, Sendable {
     package var limitsConnections = 0
     /// Connections from one address; 0 is no limit.
     package var limitsConnectionsPerAddress = 1000
-    /// TLS handshakes at a time, per event loop.
+    /// TLS handshakes at a time, per event loop and door.
     package var limitsHandshakes = 64
+    /// Failed connections of one address in a minute after which it is dropped for one; 0 never drops.
+    package var limitsFailuresPerAddress = 20
 
     /// What the delivery log records; nil is the environment's, see `effectiveLogDeliveries`.
     package var logDeliveries: LogDeliveries?

@@ -129,6 +129,13 @@ extension Config {
                 + "senders whose workers share a connection."
         ).live,
         ConfigKey(
+            "provider.proxy",
+            \.providerProxy,
+            .flag,
+            "on: each connection to provider.port and channels.port begins with a PROXY protocol v2 header, whose "
+                + "address counts. Only where nobody but the load balancer can connect, for it is believed."
+        ),
+        ConfigKey(
             "provider.severalTeams",
             \.providerSeveralTeams,
             .flag,
@@ -170,6 +177,12 @@ extension Config {
             .duration(.seconds(1) ... .days(7)),
             "A silent device is closed after this long, or after twice its announced keepalive if that is longer."
         ).live,
+        ConfigKey(
+            "device.proxy",
+            \.deviceProxy,
+            .flag,
+            "The same for device.port: without it all devices behind a load balancer have its address, and its limits."
+        ),
         ConfigKey(
             "device.tls.detach",
             \.deviceTLSDetach,
@@ -226,7 +239,15 @@ extension Config {
             "limits.handshakes",
             \.limitsHandshakes,
             .count(1...10_000),
-            "TLS handshakes at a time per event loop: each costs more than ten pushes, and pushes go first."
+            "TLS handshakes at a time per event loop, of devices and of providers: each costs more than ten pushes, and "
+                + "pushes go first."
+        ).live,
+        ConfigKey(
+            "limits.failuresPerAddress",
+            \.limitsFailuresPerAddress,
+            .count(0...1_000_000, zero: "no address is dropped"),
+            "Connections of one address that fail within a minute (no TLS, bad proof, silence), with none that gets in "
+                + "between, before it is dropped at once for a minute. Never for loopback."
         ).live,
     ]
 

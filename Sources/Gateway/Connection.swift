@@ -1,13 +1,15 @@
 import PushCore
 import Reactor
 
-/// One connection of a loop, of either wire.
+/// One connection of a loop, of either wire, or one that has yet to say anything.
 enum Connection {
+    case pending(PendingConnection)
     case provider(ProviderConnection)
     case device(DeviceConnection)
 
     var peer: PeerAddress {
         switch self {
+        case .pending(let connection): connection.peer
         case .provider(let connection): connection.peer
         case .device(let connection): connection.peer
         }
@@ -16,45 +18,26 @@ enum Connection {
     /// Whether what comes next is a step of the TLS handshake, or the Connect with its signature: costly things.
     var isOpening: Bool {
         switch self {
+        case .pending: true
         case .provider(let connection): !connection.stream.isEstablished
         case .device(let connection): if case .opening = connection.phase { true } else { false }
         }
     }
 
+    /// Whether it came in by the door of devices.
+    var isDevice: Bool {
+        switch self {
+        case .pending(let connection): connection.door == .device
+        case .provider: false
+        case .device: true
+        }
+    }
+
     var stream: SecureStream {
         switch self {
+        case .pending(let connection): connection.stream
         case .provider(let connection): connection.stream
         case .device(let connection): connection.stream
-        }
-    }
-}
-
-/// How many connections each address has, over all loops; asked when one opens and when one closes.
-final class AddressCounts: Sendable {
-    private let counts = Locked<[PeerAddress: Int]>([:])
-    private let limit = AtomicCell()
-
-    /// `limit` of 0 is no limit.
-    init(limit: Int) { setLimit(limit) }
-
-    /// Who has more connections than that keeps them.
-    func setLimit(_ limit: Int) { self.limit.set(limit > 0 ? limit : .max) }
-
-    /// Counts a new connection, unless its address has as many as it may.
-    func admit(_ address: PeerAddress) -> Bool {
-        let limit = limit.value
-        return counts.withLock { counts in
-            let count = counts[address, default: 0]
-            guard count < limit else { return false }
-            counts[address] = count + 1
-            return true
-        }
-    }
-
-    func left(_ address: PeerAddress) {
-        counts.withLock { counts in
-            let count = counts[address, default: 0]
-            counts[address] = count > 1 ? count - 1 : nil
         }
     }
 }

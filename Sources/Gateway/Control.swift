@@ -155,7 +155,10 @@ final class Control: Sendable {
     func replace(_ config: Config, _ identity: GatewayIdentity) {
         currentConfig.withLock { $0 = config }
         certificates.replace(identity.certificates)
-        shared.addresses.setLimit(config.limitsConnectionsPerAddress)
+        shared.addresses.setLimits(
+            connections: config.limitsConnectionsPerAddress,
+            failures: config.limitsFailuresPerAddress
+        )
         let (contexts, authorities) = (identity.contexts, identity.certificates.authorities)
         for mailbox in shared.mailboxes { mailbox.post(.perform { $0.reload(config, contexts, authorities) }) }
     }

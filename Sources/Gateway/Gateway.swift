@@ -116,7 +116,10 @@ package final class Gateway {
             certificates: Certificates(identity.certificates),
             answers: AnswerHook(),
             rates: Rates(metrics),
-            addresses: AddressCounts(limit: config.limitsConnectionsPerAddress)
+            addresses: AddressBook(
+                connections: config.limitsConnectionsPerAddress,
+                failures: config.limitsFailuresPerAddress
+            )
         )
         let catalog = Catalog(version: 1, apps: snapshot.apps, keys: snapshot.keys)
         let control = Control(

@@ -68,7 +68,12 @@ struct GatewaySockets {
         var port = wanted
         for loop in listeners.indices {
             do throws(SystemError) {
-                let listener = try Listener(host: host, port: port, exclusiveProbe: loop == 0)
+                let listener = try Listener(
+                    host: host,
+                    port: port,
+                    exclusiveProbe: loop == 0,
+                    options: Listener.Options(patience: patience(at: door))
+                )
                 port = listener.port
                 listeners[loop].append(LoopListener(listener, door))
             } catch {
@@ -79,6 +84,12 @@ struct GatewaySockets {
         }
         return port
     }
+}
+
+/// How long the kernel waits for peers that came by a door.
+private func patience(at door: LoopListener.Door) -> Listener.Patience {
+    let (idle, interval, probes) = door == .device ? Limits.devicePatience : Limits.providerPatience
+    return Listener.Patience(idle: Int32(idle), interval: Int32(interval), probes: Int32(probes))
 }
 
 /// Opens the store and reads all of it; a new one takes the seed.

@@ -158,6 +158,6 @@ private func makeShared(
         certificates: Certificates(certificates),
         answers: AnswerHook(),
         rates: Rates(metrics),
-        addresses: AddressCounts(limit: 0)
+        addresses: AddressBook(connections: 0, failures: 0)
     )
 }

@@ -10,6 +10,9 @@ final class LoopListener: Sendable {
         case channels
         case provider
         case device
+
+        /// The doorway that leads there: devices have their own, so that a storm of theirs holds no provider up.
+        var doorway: Int { self == .device ? 1 : 0 }
     }
 
     let door: Door
@@ -21,12 +24,12 @@ final class LoopListener: Sendable {
     }
 }
 
-// New connections: taken while the bounds allow.
+// New connections: taken while the bounds allow, and watched until they say something.
 extension Loop {
     func accept(from place: Int) {
         let door = listeners[place].door
         for _ in 0..<Limits.acceptsPerTurn {
-            if door == .device, openingCount >= config.limitsHandshakes { return pause(place) }
+            guard makeRoom(at: door) else { return pause(place) }
             do throws(SystemError) {
                 guard let accepted = try listeners[place].socket.accept() else { return }
                 let peer = accepted.peer
@@ -41,57 +44,22 @@ extension Loop {
 
     /// Takes a connection that has come in by a door.
     func open(_ descriptor: consuming FileDescriptor, _ peer: PeerAddress, _ door: LoopListener.Door) {
-        guard connections.count < connectionLimit, shared.addresses.admit(peer) else {
-            shared.metrics.refusedConnections.add(1)
-            return
+        guard connections.count < connectionLimit || endSilence(at: door) else {
+            return shared.metrics.refused(.connections)
         }
-        let context = door == .device ? contexts.devices[index] : contexts.provider
+        let isProxied = door == .device ? config.deviceProxy : config.providerProxy
+        // Behind a balancer everyone has its address; whose it is comes with its header.
+        guard isProxied || admit(peer, at: door) else { return }
         let number = descriptor.number
-        do throws(TLSError) {
-            let tls = try TLSSession(context: context, transport: buffers.transport)
-            let stream = SecureStream(descriptor, tls: tls, buffers: buffers)
-            let token = connections.reserve()
-            switch door {
-            case .provider, .channels: openProvider(token, stream, peer, door)
-            case .device: openDevice(token, stream, peer)
-            }
-            watch(number, token)
-        } catch {
-            shared.addresses.left(peer)
-            shared.log.error("cannot begin TLS", LogField("error", error))
-        }
-    }
-
-    private func openProvider(
-        _ token: UInt64,
-        _ stream: SecureStream,
-        _ peer: PeerAddress,
-        _ door: LoopListener.Door
-    ) {
-        do throws(HTTP2Error) {
-            let http = try HTTP2Server(fields: fields, limits: HTTP2Limits(), memory: memory)
-            let connection = ProviderConnection(
-                token: token,
-                stream: stream,
-                http: http,
-                peer: peer,
-                config: config,
-                at: now
-            )
-            connection.isForChannels = door == .channels
-            connections.set(.provider(connection), at: token)
-            shared.metrics.providerConnections.add(1)
-            connection.timer = arm(token, at: now + Limits.handshake, unless: connection.timer)
-        } catch {
-            shared.log.error("cannot begin HTTP/2", LogField("error", error))
-        }
-    }
-
-    private func openDevice(_ token: UInt64, _ stream: SecureStream, _ peer: PeerAddress) {
-        let connection = DeviceConnection(token: token, stream: stream, peer: peer, config: config, at: now)
-        connections.set(.device(connection), at: token)
-        openingCount += 1
+        let token = connections.reserve()
+        let stream = SecureStream(descriptor, buffers: buffers)
+        let connection = PendingConnection(token: token, stream: stream, door: door, peer: peer)
+        connection.isCounted = !isProxied
+        if isProxied { connection.proxyHeader = ProxyHeaderDecoder() }
+        connections.set(.pending(connection), at: token)
+        doorways[door.doorway].arrive(token, from: peer.network, at: now)
         connection.timer = arm(token, at: now + Limits.handshake, unless: connection.timer)
+        watch(number, token)
     }
 
     private func watch(_ number: Int32, _ token: UInt64) {
@@ -110,14 +78,14 @@ extension Loop {
         pausedListeners.insert(place)
     }
 
-    /// Takes connections again once there is room.
+    /// Takes connections again where there is room.
     func resumeListeners() {
-        guard !pausedListeners.isEmpty, openingCount < config.limitsHandshakes, !isRefusing else { return }
-        for place in pausedListeners {
+        guard !pausedListeners.isEmpty, !isRefusing else { return }
+        for place in pausedListeners where makeRoom(at: listeners[place].door) {
             // As above.
             try? poller.change(listeners[place].socket.number, token: UInt64(place + 1), for: .read)
+            pausedListeners.remove(place)
         }
-        pausedListeners.removeAll()
     }
 
     /// Connections one of so many loops may hold: its share of the setting, or of what the open-file limit allows.
@@ -130,38 +98,46 @@ extension Loop {
     // MARK: Events
 
     func serve(_ event: Poller.Event) {
-        guard let connection = connections[event.token] else { return }
-        if case .device(let device) = connection, device.isMuted, event.isHungUp { return close(event.token) }
-        if event.isWritable {
-            do throws(StreamFailure) {
-                try connection.stream.flush()
-                if case .device(let device) = connection { roomChanged(device) }
-                let isMuted = if case .device(let device) = connection { device.isMuted } else { false }
-                if connection.stream.unsentCount == 0, !isMuted { watchReading(connection.stream, event.token) }
-            } catch {
-                return close(event.token)
-            }
+        switch connections[event.token] {
+        case .pending(let connection): return serve(connection, event)
+        case .device(let device) where device.isMuted && event.isHungUp: return close(event.token)
+        // It has said all it has to say, and now it does not listen either.
+        case .provider(let provider) where provider.hasEnded && event.isHungUp: return close(event.token)
+        case .provider, .device: break
+        case nil: return
         }
-        guard event.isReadable, connections[event.token] != nil else { return }
+        if event.isWritable { guard flush(event.token) else { return } }
+        guard event.isReadable, let connection = connections[event.token] else { return }
         if connection.isOpening { handshakes.add(event.token) } else { read(connection) }
     }
 
-    private func read(_ connection: Connection) {
+    /// Writes what the socket did not take before. False if that was all there is to do.
+    private func flush(_ token: UInt64) -> Bool {
+        guard let connection = connections[token] else { return false }
+        do throws(StreamFailure) { try connection.stream.flush() } catch {
+            close(token)
+            return false
+        }
         switch connection {
+        case .device(let device):
+            roomChanged(device)
+            if device.stream.unsentCount == 0, !device.isMuted { watchReading(device.stream, token) }
+        case .provider(let provider) where provider.hasEnded:
+            if provider.stream.unsentCount == 0 { finish(provider) }
+            return false
+        case .provider(let provider):
+            if provider.stream.unsentCount == 0 { watchReading(provider.stream, token) }
+        case .pending: break
+        }
+        return connections[token] != nil
+    }
+
+    func read(_ connection: Connection) {
+        switch connection {
+        case .pending(let pending): begin(pending)
         case .provider(let provider): read(provider)
         case .device(let device): read(device)
         }
-    }
-
-    /// Takes some steps of handshakes, once a turn has served everyone else.
-    func goOnWithHandshakes() {
-        guard !handshakes.isEmpty else { return }
-        for token in handshakes.take() {
-            if let connection = connections[token] { read(connection) }
-        }
-        if !handshakes.isEmpty { shared.metrics.delayedHandshakes.add(1) }
-        // The turn has written before: a device that got in need not wait for the next.
-        flushAnswers()
     }
 
     /// Waits for the socket to take more, and reads nothing meanwhile: who does not read is not read.
@@ -175,28 +151,30 @@ extension Loop {
         try? poller.change(stream.descriptor.number, token: token, for: .read)
     }
 
+    /// Looks at a socket no more, but for its end: who waits, or has said all it has to say, is not read.
+    func watchNothing(_ stream: SecureStream, _ token: UInt64) {
+        // As above.
+        try? poller.change(stream.descriptor.number, token: token, for: [])
+    }
+
     /// Forgets a connection and closes its socket.
     func close(_ token: UInt64) {
         guard let connection = connections[token] else { return }
         poller.remove(connection.stream.descriptor.number)
         connections.remove(token)
-        shared.addresses.left(connection.peer)
+        if case .pending(let pending) = connection, !pending.isCounted {
+        } else {
+            shared.addresses.left(connection.peer)
+        }
         switch connection {
+        case .pending: break
         case .provider(let provider):
             shared.metrics.providerConnections.add(-1)
             for place in provider.places() { _ = provider.take(place) }
         case .device(let device):
-            switch device.phase {
-            case .opening: openingEnded()
-            case .session(let state, let link): home.closeSession(state, link, at: now)
-            case .leaving: break
-            }
+            if case .session(let state, let link) = device.phase { home.closeSession(state, link, at: now) }
             device.phase = .leaving
         }
-    }
-
-    func openingEnded() {
-        openingCount -= 1
-        resumeListeners()
+        leaveDoorway(token, isDevice: connection.isDevice)
     }
 }

@@ -153,7 +153,10 @@ extension Loop {
         connection.http.collect(into: &buffers.plain)
         connection.http.takeAbuse { note($0, $1, of: connection.peer) }
         write(connection.stream, connection.token)
-        if connections[connection.token] != nil, connection.http.isFinished, connection.waitingCount == 0 {
+        guard connections[connection.token] != nil else { return }
+        if connection.hasEnded {
+            finish(connection)
+        } else if connection.http.isFinished, connection.waitingCount == 0 {
             leave(connection.stream, connection.token)
         }
         rearm(connection)
@@ -194,7 +197,7 @@ extension Loop {
             connection.timer = arm(token, at: now + Limits.farewell, unless: connection.timer)
         case .device(let connection):
             connection.timer = arm(token, at: now + Limits.farewell, unless: connection.timer)
-        case nil: break
+        case .pending, nil: break
         }
     }
 
@@ -202,8 +205,12 @@ extension Loop {
 
     func timer(_ connection: ProviderConnection) {
         if connection.isLeaving, connection.stream.isEnding { return close(connection.token) }
-        if !connection.stream.isEstablished { return close(connection.token) }
+        if !connection.http.hasBegun, now - connection.openedAt >= Limits.handshake {
+            failed(connection.peer)
+            return close(connection.token)
+        }
         let late = now - config.providerRequestTimeout
+        refuseIncomplete(connection, begunUntil: late)
         for place in connection.places(until: late) {
             let address = ReplyAddress(loop: index, connection: connection.token, place: place)
             deliver(.refused(.serviceUnavailable), to: address)
@@ -217,10 +224,25 @@ extension Loop {
         rearm(connection)
     }
 
+    /// Requests whose end does not come are answered as late as those whose answer does not.
+    private func refuseIncomplete(_ connection: ProviderConnection, begunUntil late: Moment) {
+        connection.http.takeIncomplete(into: &requests, begunUntil: late.nanoseconds)
+        for request in requests { refuse(request, .serviceUnavailable, connection) }
+        if !requests.isEmpty { markDirty(connection) }
+        requests.removeAll(keepingCapacity: true)
+        connection.refused.removeAll { request, rejection in
+            guard request.begunAt <= late.nanoseconds else { return false }
+            refuse(request, rejection, connection)
+            markDirty(connection)
+            return true
+        }
+    }
+
     private func rearm(_ connection: ProviderConnection) {
         guard connections[connection.token] != nil, !connection.isLeaving else { return }
         var next = connection.lastHeard + config.providerIdleTimeout
-        if connection.waitingCount > 0 {
+        if !connection.http.hasBegun { next = connection.openedAt + Limits.handshake }
+        if connection.http.openStreams > 0 {
             // Often enough that a request is told in time, seldom enough to cost nothing.
             let timeout = config.providerRequestTimeout.nanoseconds
             next = min(next, now + Interval(nanoseconds: timeout / 8))

@@ -48,9 +48,7 @@ extension Loop {
     }
 
     private func ended(_ connection: DeviceConnection) {
-        if case .opening = connection.phase, !connection.stream.isEstablished {
-            shared.metrics.handshake(.tlsFailed)
-        }
+        if case .opening = connection.phase, !connection.stream.isEstablished { fail(connection, .tlsFailed) }
         close(connection.token)
     }
 
@@ -82,7 +80,7 @@ extension Loop {
             LogField("error", error)
         )
         switch connection.phase {
-        case .opening: shared.metrics.handshake(.malformed)
+        case .opening: fail(connection, .malformed)
         case .session(let device, _):
             shared.metrics.deviceFaults.add(1)
             if let id = device.record?.id, home.quarantine.fault(id, at: now) {
@@ -135,7 +133,7 @@ extension Loop {
         poller.remove(connection.stream.descriptor.number)
         connections.remove(connection.token)
         connection.phase = .leaving
-        openingEnded()
+        leaveDoorway(connection.token, isDevice: true)
         let (descriptor, tls, unsent) = connection.stream.park()
         connection.decoder.takeBack(&buffers.commands)
         let device = ProvenDevice(
@@ -169,7 +167,6 @@ extension Loop {
         connection.decoder = device.decoder
         connection.isExtended = device.isExtended
         connections.set(.device(connection), at: token)
-        openingCount += 1
         do throws(SystemError) { try poller.add(number, token: token, for: .read) } catch { return close(token) }
         admit(connection, device.device, nonce: device.nonce, isAwake: device.isAwake)
         obey(connection)
@@ -186,7 +183,8 @@ extension Loop {
             // The Connect is proven and the session at home: OpenSSL has nothing more to tell.
             connection.stream.detach()
             shared.metrics.handshake(.accepted)
-            openingEnded()
+            shared.addresses.succeeded(connection.peer)
+            leaveDoorway(connection.token, isDevice: true)
             say(connectAck(status: 0, token: device.record?.baseToken.bytes ?? [], reason: nil), connection)
             carryOutEffects()
         } catch {
@@ -200,12 +198,18 @@ extension Loop {
 
     /// Status 2 with every item that clients insist on, then FIN.
     private func refuse(_ connection: DeviceConnection, _ cause: Metrics.Handshake, retry: Interval? = nil) {
-        shared.metrics.handshake(cause)
+        fail(connection, cause)
         shared.log.info("device refused", LogField("cause", cause.rawValue), LogField("peer", connection.peer))
         let none = [UInt8](repeating: 0, count: DeviceToken.usualCount)
         let reason = connection.isExtended ? cause.rawValue : nil
         say(connectAck(status: 2, token: none, reason: reason, retry: connection.isExtended ? retry : nil), connection)
         end(connection)
+    }
+
+    /// Counts an opening that came to nothing, for the metrics and against its address.
+    private func fail(_ connection: DeviceConnection, _ cause: Metrics.Handshake) {
+        shared.metrics.handshake(cause)
+        failed(connection.peer)
     }
 
     private func connectAck(
@@ -258,7 +262,7 @@ extension Loop {
     func end(_ connection: DeviceConnection) {
         guard !connection.stream.isEnding else { return }
         switch connection.phase {
-        case .opening: openingEnded()
+        case .opening: leaveDoorway(connection.token, isDevice: true)
         case .session(let device, let link): home.closeSession(device, link, at: now)
         case .leaving: break
         }
@@ -286,7 +290,7 @@ extension Loop {
         case .leaving: return close(connection.token)
         case .opening(let start):
             if now - start >= Limits.handshake {
-                shared.metrics.handshake(.timedOut)
+                fail(connection, .timedOut)
                 return end(connection)
             }
         case .session(let device, _):

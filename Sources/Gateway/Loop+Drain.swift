@@ -16,7 +16,14 @@ extension Loop {
                 let last = connection.http.lastStream
                 connection.http.goAway(lastStream: last, code: .noError, reason: Rejection.shutdown.body())
             }
-            farewells = connections.all.compactMap { if case .device = $0.connection { $0.token } else { nil } }
+            farewells = []
+            for (token, connection) in connections.all {
+                switch connection {
+                case .pending: close(token)
+                case .device: farewells.append(token)
+                case .provider: break
+                }
+            }
         case .dismiss(let count):
             for token in farewells.suffix(count) {
                 if case .device(let device) = connections[token] { sayGoodbye(device) }

@@ -11,7 +11,7 @@ extension Loop {
             for _ in 0..<Limits.readsPerTurn {
                 switch try connection.stream.read() {
                 case .wouldBlock: return
-                case .ended: return close(connection.token)
+                case .ended: return ended(connection)
                 case .plain(let count, let mayContinue):
                     connection.lastHeard = now
                     guard receive(count, connection) else { return }
@@ -23,11 +23,34 @@ extension Loop {
         }
     }
 
+    /// The peer sends no more, and may listen yet: it is told what is still to be said of its requests.
+    private func ended(_ connection: ProviderConnection) {
+        guard connection.stream.isEstablished else {
+            failed(connection.peer)
+            return close(connection.token)
+        }
+        guard !connection.stream.isEnding else { return close(connection.token) }
+        connection.hasEnded = true
+        // These will not come to their end.
+        for (request, rejection) in connection.refused { refuse(request, rejection, connection) }
+        connection.refused = []
+        watchNothing(connection.stream, connection.token)
+        markDirty(connection)
+    }
+
+    /// Closes a connection whose peer has ended, once everything is said.
+    func finish(_ connection: ProviderConnection) {
+        guard connection.waitingCount == 0, connection.stream.unsentCount == 0 else { return }
+        connection.stream.end()
+        if connection.stream.unsentCount == 0 { close(connection.token) }
+    }
+
     /// Feeds plain bytes to HTTP/2. False once the connection is lost.
     private func receive(_ count: Int, _ connection: ProviderConnection) -> Bool {
         // What comes after our goodbye is dropped.
         if connection.stream.isEnding { return true }
         markDirty(connection)
+        connection.http.time = now.nanoseconds
         var start = 0
         while start < count {
             let end = min(start + Limits.requestPiece, count)
@@ -36,12 +59,17 @@ extension Loop {
                 try connection.http.receive(plain.span.extracting(start..<end), at: Int(now.seconds))
             } catch {
                 shared.log.debug("provider broke HTTP/2", LogField("peer", connection.peer), LogField("error", error))
+                failed(connection.peer)
                 flush(connection)
                 leave(connection.stream, connection.token)
                 return false
             }
             handleRequests(connection)
             start = end
+        }
+        if connection.isAtDoor, connection.http.hasBegun {
+            connection.isAtDoor = false
+            leaveDoorway(connection.token, isDevice: false)
         }
         return true
     }
@@ -147,7 +175,10 @@ extension Loop {
             shared.metrics.verified(.tooMany)
             throw error
         }
-        if connection.team == nil { connection.team = verified.claims.team }
+        if connection.team == nil {
+            connection.team = verified.claims.team
+            shared.addresses.succeeded(connection.peer)
+        }
         connection.http.raiseStreamLimit()
         connection.authorization = copy(header)
         connection.verified = verified

@@ -18,7 +18,7 @@ struct LoopShared: Sendable {
     let certificates: Certificates
     let answers: AnswerHook
     let rates: Rates
-    let addresses: AddressCounts
+    let addresses: AddressBook
 }
 
 /// What a loop begins with: made on the thread that starts the gateway, owned by the loop's.
@@ -69,8 +69,8 @@ final class Loop {
     var farewells: [UInt64] = []
     /// Listeners that are not watched because a bound is reached.
     var pausedListeners: Set<Int> = []
-    /// Device connections that have not come to their Connect.
-    var openingCount = 0
+    /// Who is not in yet, at the door of providers and at that of devices.
+    var doorways: [Doorway]
     var handshakes = HandshakeQueue()
     /// For lines about abuse, of which there may be very many.
     var abuseLines = LogPace(every: Limits.abuseLogInterval)
@@ -86,6 +86,8 @@ final class Loop {
     private var lastBatch: UInt64 = 0
     private var nextSweep: Moment
     private var nextSample = Moment(nanoseconds: 0)
+    /// Before it no more is said of what a balancer does wrong.
+    var nextComplaint = Moment(nanoseconds: 0)
     private var isStopped = false
     /// Sees what happens to pushes while no delivery log does: for simulations.
     var witness: (([DeliveryEvent]) -> Void)?
@@ -104,6 +106,7 @@ final class Loop {
         now = shared.clock.now()
         nextSweep = now + Limits.sweepInterval
         random = RandomIDs()
+        doorways = Array(repeating: Doorway(placeLimit: config.limitsHandshakes), count: 2)
         connectionLimit = Self.connectionLimit(config, loops: shared.mailboxes.count)
         outbox = Array(repeating: [], count: shared.mailboxes.count)
         poller = try Poller()
@@ -186,6 +189,7 @@ final class Loop {
         // What it remembers of certificates was judged by the old authorities and bounds.
         proof = DeviceProof(authorities: authorities, config: config)
         connectionLimit = Self.connectionLimit(config, loops: shared.mailboxes.count)
+        for doorway in doorways.indices { doorways[doorway].placeLimit = config.limitsHandshakes }
         resumeListeners()
     }
 
@@ -288,13 +292,16 @@ final class Loop {
         while let token = deadlines.popDue(at: now.nanoseconds) {
             // A connection that is armed for later meets an entry of its past here.
             switch connections[token] {
+            case .pending(let connection) where connection.timer <= now:
+                connection.timer = .distantFuture
+                timer(connection)
             case .provider(let connection) where connection.timer <= now:
                 connection.timer = .distantFuture
                 timer(connection)
             case .device(let connection) where connection.timer <= now:
                 connection.timer = .distantFuture
                 timer(connection)
-            case .provider, .device, nil: continue
+            case .pending, .provider, .device, nil: continue
             }
         }
         if now >= nextSweep {
@@ -309,6 +316,7 @@ final class Loop {
         home.sweepPart(at: now)
         if now >= nextSample {
             nextSample = now + .seconds(1)
+            endStalledHandshakes()
             // A listener that paused for want of descriptors has no other event to wake it.
             resumeListeners()
             readAgain()

@@ -18,6 +18,7 @@ package enum MetricName: String, CaseIterable, Sendable {
     case deviceHandshakes = "carillon_device_handshakes_total"
     case handshakesDelayed = "carillon_handshakes_delayed_total"
     case deviceFaults = "carillon_device_faults_total"
+    case handshakesOpen = "carillon_handshakes_open"
     case deviceRedeliveries = "carillon_device_redeliveries_total"
     case registrations = "carillon_registrations"
     case connectionsRefused = "carillon_connections_refused_total"
@@ -58,7 +59,8 @@ package enum MetricName: String, CaseIterable, Sendable {
             .counter
         case .providerRequestSeconds, .providerTokenAge, .deliverySeconds, .storeCommitSeconds, .storeBatchSize:
             .histogram
-        case .providerConnections, .notificationsStored, .notificationsStoredOldest, .queueLimit, .deviceSessions,
+        case .providerConnections, .handshakesOpen, .notificationsStored, .notificationsStoredOldest, .queueLimit,
+            .deviceSessions,
             .registrations, .storeQueueDepth, .loopLag, .certificateExpires, .buildInfo, .processResident,
             .processDescriptors, .processMaximumDescriptors, .processStart, .storeFailing:
             .gauge
@@ -86,9 +88,10 @@ package enum MetricName: String, CaseIterable, Sendable {
         case .deviceHandshakes: "Device connections by how far they came."
         case .handshakesDelayed: "Turns of an event loop that left handshakes for the next, so that pushes go first."
         case .deviceFaults: "Sessions ended because the device broke the protocol."
+        case .handshakesOpen: "TLS handshakes in progress, of devices and providers."
         case .deviceRedeliveries: "Pushes sent again on a session because no acknowledgement came."
         case .registrations: "Active registrations."
-        case .connectionsRefused: "Connections closed at once because a limit was reached."
+        case .connectionsRefused: "Connections closed before their TLS, by cause."
         case .storeCommitSeconds: "How long a transaction of the store takes."
         case .storeBatchSize: "Changes per transaction of the store."
         case .storeQueueDepth: "Changes waiting for the store."

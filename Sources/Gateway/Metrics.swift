@@ -20,6 +20,17 @@ package final class Metrics: Sendable {
         case quarantined
     }
 
+    /// Why a connection was closed before its TLS.
+    package enum Refused: String, CaseIterable, Sendable {
+        case connections
+        case address
+        case failures
+        case silence
+        case handshakes
+        case proxy
+        case notTLS = "not_tls"
+    }
+
     /// What became of a provider token that was not in a cache.
     package enum Verification: String, CaseIterable, Sendable {
         case accepted
@@ -50,12 +61,13 @@ package final class Metrics: Sendable {
     package let registrations = AtomicCell()
     /// Pushes sent again for want of an acknowledgement.
     package let redeliveries = AtomicCell()
-    /// Connections closed at once because a bound was reached.
-    package let refusedConnections = AtomicCell()
     /// Reloads that took what was new.
     package let goodReloads = AtomicCell()
     /// Reloads that found something broken and changed nothing.
     package let failedReloads = AtomicCell()
+    private let refusals = AtomicCells(count: Refused.allCases.count)
+    /// TLS handshakes in progress, at both doors.
+    package let openHandshakes = AtomicCell()
     /// Turns that left handshakes for the next.
     package let delayedHandshakes = AtomicCell()
     /// Reads of payloads from the store that failed.
@@ -96,6 +108,9 @@ package final class Metrics: Sendable {
     /// Counts how a device's opening ended.
     package func handshake(_ result: Handshake) { handshakes.add(1, at: Self.index(result)) }
 
+    /// Counts a connection that was closed before its TLS.
+    func refused(_ cause: Refused) { refusals.add(1, at: Self.index(cause)) }
+
     /// Pushes answered 200.
     package var acceptedTotal: Int { accepted.values.reduce(0, +) }
     /// Pushes acknowledged by a device.
@@ -118,6 +133,8 @@ package final class Metrics: Sendable {
     package var handshakeCounts: [(String, Int)] { Self.pairs(Handshake.self, handshakes) }
     /// By kind.
     package var abuseCounts: [(String, Int)] { Self.pairs(HTTP2Abuse.self, abuses) }
+    /// By cause.
+    package var refusalCounts: [(String, Int)] { Self.pairs(Refused.self, refusals) }
     /// By push type; `none` when the provider did not say.
     package var acceptedCounts: [(String, Int)] {
         let counts = accepted.values

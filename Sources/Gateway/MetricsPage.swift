@@ -33,7 +33,7 @@ struct MetricsPage {
         single(.handshakesDelayed, metrics.delayedHandshakes.value)
         single(.deviceFaults, metrics.deviceFaults.value)
         single(.deviceRedeliveries, metrics.redeliveries.value)
-        single(.connectionsRefused, metrics.refusedConnections.value)
+        family(.connectionsRefused, "cause", metrics.refusalCounts)
         family(.reloads, "result", [("done", metrics.goodReloads.value), ("failed", metrics.failedReloads.value)])
     }
 
@@ -43,6 +43,7 @@ struct MetricsPage {
         single(.notificationsStored, metrics.held.value)
         single(.notificationsStoredOldest, control.oldestHeld.map { (control.now - $0).fractionalSeconds } ?? 0)
         single(.queueLimit, control.shared.config.queueLimit)
+        single(.handshakesOpen, metrics.openHandshakes.value)
         single(.deviceSessions, metrics.sessions.value)
         single(.registrations, metrics.registrations.value)
         single(.loopLag, Double(metrics.longestTurnNanoseconds.value) / 1e9)

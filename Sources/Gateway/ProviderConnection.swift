@@ -45,6 +45,12 @@ final class ProviderConnection {
     var lastTopic: (topic: Topic, catalogVersion: Int)?
     /// It came in by the channel management port, where no push path exists.
     var isForChannels = false
+    /// The peer has sent FIN, or the end of TLS: it is answered what it has asked, and no more is read.
+    var hasEnded = false
+    /// It has TLS and has said nothing since: its loop's doorway knows it.
+    var isAtDoor = false
+    /// When its handshake began.
+    let openedAt: Moment
     /// A drain has said goodbye; no new request is taken.
     var isLeaving = false
 
@@ -55,6 +61,7 @@ final class ProviderConnection {
         self.peer = peer
         updates = ProviderTokenUpdates(limit: config.providerTokenUpdates)
         lastHeard = now
+        openedAt = now
     }
 
     var waitingCount: Int { places.count - free.count }

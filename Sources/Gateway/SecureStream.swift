@@ -35,6 +35,8 @@ final class SecureStream {
 
     /// Who encrypts.
     private enum Cipher {
+        /// Nobody yet: the peer has said nothing.
+        case none
         case openSSL(TLSSession)
         /// The session's keys without OpenSSL's session, which is what most sessions of devices are most of the time.
         case detached(DetachedSession)
@@ -49,6 +51,8 @@ final class SecureStream {
     private let buffers: LoopBuffers
     /// Ciphertext the socket did not take yet.
     private var unsent: [UInt8] = []
+    /// Bytes that the loop's buffer holds and that were not decrypted, between `readFirst` and the next `read`.
+    private var firstCount = 0
 
     init(_ descriptor: consuming FileDescriptor, tls: TLSSession, buffers: LoopBuffers, unsent: [UInt8] = []) {
         self.descriptor = descriptor
@@ -56,6 +60,31 @@ final class SecureStream {
         self.buffers = buffers
         self.unsent = unsent
     }
+
+    /// A socket whose peer has said nothing: TLS begins with `begin`.
+    init(_ descriptor: consuming FileDescriptor, buffers: LoopBuffers) {
+        self.descriptor = descriptor
+        cipher = .none
+        self.buffers = buffers
+    }
+
+    /// Reads what the peer says first into the loop's buffer, before there is TLS. Returns how many bytes came, 0 at
+    /// the end; nil when it has said nothing.
+    func readFirst() throws(SystemError) -> Int? {
+        guard let count = try descriptor.read(into: &buffers.ciphertext) else { return nil }
+        firstCount = count
+        return count
+    }
+
+    /// Reads at most `count` bytes, before there is TLS, and leaves the rest in the socket.
+    func readClear(_ count: Int) throws(SystemError) -> ArraySlice<UInt8>? {
+        var bytes = [UInt8](repeating: 0, count: count)
+        guard let count = try descriptor.read(into: &bytes) else { return nil }
+        return bytes[..<count]
+    }
+
+    /// Begins TLS. What `readFirst` brought is the first that `read` decrypts: it must come before any other's turn.
+    func begin(_ session: TLSSession) { cipher = .openSSL(session) }
 
     /// OpenSSL's session, which answers what the handshake settled, until it is detached.
     var tls: TLSSession {
@@ -91,6 +120,7 @@ final class SecureStream {
 
     var isEstablished: Bool {
         switch cipher {
+        case .none: false
         case .openSSL(let session): session.isEstablished
         case .detached: true
         }
@@ -98,6 +128,7 @@ final class SecureStream {
 
     private var isPeerClosed: Bool {
         switch cipher {
+        case .none: false
         case .openSSL(let session): session.isPeerClosed
         case .detached(let session): session.isPeerClosed
         }
@@ -107,6 +138,10 @@ final class SecureStream {
     func read() throws(StreamFailure) -> Reading {
         if isPeerClosed { return .ended }
         do throws(SystemError) {
+            if firstCount > 0 {
+                defer { firstCount = 0 }
+                return try decrypt(firstCount)
+            }
             guard let count = try descriptor.read(into: &buffers.ciphertext) else { return .wouldBlock }
             if count == 0 { return .ended }
             return try decrypt(count)
@@ -136,6 +171,7 @@ final class SecureStream {
 
     private func receive(_ ciphertext: Span<UInt8>) throws(TLSError) -> Int {
         switch cipher {
+        case .none: throw .notEstablished
         case .openSSL(let session): try session.receive(ciphertext)
         case .detached(let session): try session.receive(ciphertext)
         }
@@ -143,6 +179,7 @@ final class SecureStream {
 
     private func encrypt(_ plaintext: Span<UInt8>) throws(TLSError) {
         switch cipher {
+        case .none: throw .notEstablished
         case .openSSL(let session): try session.send(plaintext)
         case .detached(let session): try session.send(plaintext)
         }
@@ -181,6 +218,7 @@ final class SecureStream {
         guard !isEnding else { return }
         isEnding = true
         switch cipher {
+        case .none: break
         case .openSSL(let session): session.shutdown()
         case .detached(let session): session.shutdown()
         }

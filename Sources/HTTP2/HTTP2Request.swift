@@ -17,6 +17,9 @@ package final class HTTP2Request {
     /// Its number on the connection.
     package var stream: Int32 { record.stream }
 
+    /// When it began, as the owner's `HTTP2Server.time` was.
+    package var begunAt: Int64 { record.begunAt }
+
     /// The peer has sent all of it.
     package var isComplete: Bool { record.isComplete }
 

@@ -66,10 +66,20 @@ package final class HTTP2Server {
         streams.take(into: &list, session)
     }
 
-    /// Appends the requests that have not come to their end: for an owner that answers everything before it leaves.
-    package func takeIncomplete(into list: inout [HTTP2Request]) {
-        streams.takeIncomplete(into: &list)
+    /// Appends the requests that have not come to their end: for an owner that answers everything before it leaves, or
+    /// only what began until `moment`.
+    package func takeIncomplete(into list: inout [HTTP2Request], begunUntil moment: Int64 = .max) {
+        streams.takeIncomplete(into: &list, begunUntil: moment)
     }
+
+    /// What time it is, on whatever clock the owner keeps to; requests remember when they began.
+    package var time: Int64 {
+        get { streams.time }
+        set { streams.time = newValue }
+    }
+
+    /// The peer has sent its SETTINGS, so it speaks HTTP/2.
+    package var hasBegun: Bool { streams.hasBegun }
 
     /// Answers with HEADERS and, if there is a body, exactly one DATA frame. Does nothing if the stream is gone.
     package func respond(to request: HTTP2Request, _ answer: HTTP2Answer) {

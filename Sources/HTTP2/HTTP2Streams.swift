@@ -18,6 +18,10 @@ struct HTTP2Streams {
     var abuse = AbuseCounts()
     private var heads = FrameHeads()
     private var patience: Patience
+    /// The peer's SETTINGS have come, with which each connection begins.
+    private(set) var hasBegun = false
+    /// What time the owner says it is.
+    var time: Int64 = 0
     /// Something came that may let a waiting answer go.
     private var windowGrew = false
 
@@ -107,9 +111,9 @@ struct HTTP2Streams {
         ready.removeAll(keepingCapacity: true)
     }
 
-    /// Hands out what has not come to its end, for an owner that answers everything because it is about to leave.
-    mutating func takeIncomplete(into list: inout [HTTP2Request]) {
-        for record in open where !record.pointee.isReady {
+    /// Hands out what has not come to its end, of what began until `moment`, for an owner that answers it nevertheless.
+    mutating func takeIncomplete(into list: inout [HTTP2Request], begunUntil moment: Int64) {
+        for record in open where !record.pointee.isReady && record.pointee.begunAt <= moment {
             record.pointee.isReady = true
             record.pointee.isTaken = true
             if let request = record.pointee.request { list.append(request) }
@@ -192,6 +196,7 @@ extension HTTP2Streams {
         let request = pool.popLast() ?? HTTP2Request()
         if request.record.bytes.capacity == 0, let room = spare.popLast() { request.record.lend(room) }
         request.record.begin(stream: stream, place: open.count)
+        request.record.begunAt = time
         request.record.request = request
         open.append(request.address)
         current = request.address
@@ -283,7 +288,9 @@ extension HTTP2Streams {
         case FrameType.data:
             if isEnd { endStream(session, head.stream_id) }
         case FrameType.reset: peerReset(session, head.stream_id)
-        case FrameType.settings, FrameType.windowUpdate: windowGrew = true
+        case FrameType.settings, FrameType.windowUpdate:
+            windowGrew = true
+            if head.type == FrameType.settings { hasBegun = true }
         case FrameType.goAway: isPeerLeaving = true
         default: break
         }

@@ -11,6 +11,8 @@ struct RequestRecord {
     static let keptCapacity = 8192
 
     private(set) var stream: Int32 = 0
+    /// When its headers began, by the owner's clock.
+    var begunAt: Int64 = 0
     var isComplete = false
     private(set) var isBodyTooLarge = false
     var isClosed = false

@@ -45,8 +45,9 @@ package enum Limits {
     package static let faultyDevices = 10_000
     /// How far a device's clock may be off in its Connect.
     package static let nonceTolerance = Interval.seconds(5 * 60)
-    /// Connects remembered per device inside twice the tolerance; past it the device is refused until one ages.
-    package static let rememberedNonces = 600
+    /// Connects remembered per device inside twice the tolerance; past it the oldest is forgotten, and what is not
+    /// younger than the rest is refused. An honest device's are, unless so many overtake each other on their way.
+    package static let rememberedNonces = 128
     /// How long nothing follows an acknowledgement that a plain client waits for, so that nothing shares its read at
     /// the device (docs/decisions/0006-order-and-pauses.md).
     package static let pauseAfterAck = Interval.milliseconds(30)
@@ -62,6 +63,30 @@ package enum Limits {
     /// Steps of handshakes that a loop takes in a turn, a third of a millisecond each; the others wait for the next
     /// turn, so that pushes keep flowing while a thousand devices come back.
     package static let handshakesPerTurn = 4
+    /// Connections of one door and loop that have said nothing since they came or since TLS, or that wait for their
+    /// handshake, at some hundred bytes each before TLS; more wait in the kernel, or the oldest silent one makes way.
+    package static let waitingAtDoor = 1024
+    /// Silent ones of them from one address or IPv6 network: a quarter, so that one address cannot fill the door.
+    package static let silentPerAddress = 256
+    /// How long one may be silent before it makes way: who has something to say does so within a round trip.
+    package static let silence = Interval.seconds(1)
+    /// How long a handshake may stand still while others wait for its place: longer than two lost packets take.
+    package static let stalledHandshake = Interval.seconds(5)
+    /// The span over which the failed connections of an address are counted (`limits.failuresPerAddress`).
+    package static let failureSpan = Interval.seconds(60)
+    /// How long an address that reached the limit is dropped: a handshake a minute costs nothing, and who has repaired
+    /// his clients waits no longer.
+    package static let penalty = Interval.seconds(60)
+    /// Addresses whose failures are remembered, of 100 bytes each; past it the older half is forgotten.
+    package static let rememberedFailures = 10_000
+    /// Silence of a provider after which the kernel asks whether it is still there, and how: it is found gone within
+    /// two minutes.
+    package static let providerPatience = (idle: 60, interval: 20, probes: 3)
+    /// The same for devices, whose radio each question wakes: only those that have announced a long keepalive, or whose
+    /// `device.idleTimeout` is long, come to it.
+    package static let devicePatience = (idle: 600, interval: 30, probes: 4)
+    /// How often a loop may complain about what its balancer sends: strangers can make it wrong as often as they like.
+    package static let complaints = Interval.seconds(10)
     /// Connections that a loop takes from one listener in a turn: the open ones wait meanwhile.
     package static let acceptsPerTurn = 64
     /// Between two lines of a loop about providers that were cut off: who abuses us must not fill the log as well.

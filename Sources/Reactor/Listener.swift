@@ -17,15 +17,16 @@ package final class Listener: Sendable {
     package init(
         host: String,
         port: UInt16,
-        backlog: Int32 = 4096,
-        exclusiveProbe: Bool = false
+        exclusiveProbe: Bool = false,
+        options: Options = Options()
     ) throws(SystemError) {
         var failure = SystemError(call: "bind", number: EADDRNOTAVAIL)
         for address in try SocketAddress.resolve(host: host, port: port) {
             do {
                 if exclusiveProbe && port != 0 { _ = try boundSocket(address, shared: false, anyHost: host == "*") }
                 let socket = try boundSocket(address, shared: true, anyHost: host == "*")
-                try attempt("listen") { listen(socket.number, backlog) }
+                if let patience = options.patience { try socket.set(patience) }
+                try attempt("listen") { listen(socket.number, options.backlog) }
                 self.port = try SocketAddress.port(of: socket.number)
                 descriptor = socket
                 return
@@ -56,6 +57,36 @@ package final class Listener: Sendable {
     }
 }
 
+extension Listener {
+    /// What may differ between listeners.
+    package struct Options: Sendable {
+        /// Connections the kernel holds until they are accepted; its own bound is `net.core.somaxconn`.
+        package var backlog: Int32 = 4096
+        /// How long the kernel waits for accepted peers; nil is what the system has.
+        package var patience: Patience?
+
+        package init(patience: Patience? = nil) { self.patience = patience }
+    }
+
+    /// When the kernel gives up a peer that is gone without a word, in seconds.
+    package struct Patience: Sendable {
+        /// Silence after which it asks.
+        let idle: Int32
+        /// From one question to the next.
+        let interval: Int32
+        /// Questions without an answer.
+        let probes: Int32
+
+        package init(idle: Int32, interval: Int32, probes: Int32) {
+            (self.idle, self.interval, self.probes) = (idle, interval, probes)
+        }
+
+        /// How long sent bytes may lie unacknowledged, or a peer may take none, in milliseconds: as long as silence may
+        /// last in all, for the kernel also ends unanswered questions by it.
+        var unacknowledgedMilliseconds: Int32 { (idle + interval * probes) * 1000 }
+    }
+}
+
 /// A connection that came in, and from where.
 package struct Accepted: ~Copyable, Sendable {
     /// Non-blocking, without Nagle's delay, with TCP keepalive.
@@ -65,6 +96,16 @@ package struct Accepted: ~Copyable, Sendable {
 
     /// The descriptor, for its next owner.
     package consuming func takeDescriptor() -> FileDescriptor { descriptor }
+}
+
+extension FileDescriptor {
+    fileprivate func set(_ patience: Listener.Patience) throws(SystemError) {
+        let level = Int32(IPPROTO_TCP)
+        try set(level, TCP_KEEPIDLE, patience.idle)
+        try set(level, TCP_KEEPINTVL, patience.interval)
+        try set(level, TCP_KEEPCNT, patience.probes)
+        try set(level, TCP_USER_TIMEOUT, patience.unacknowledgedMilliseconds)
+    }
 }
 
 private func boundSocket(

@@ -45,6 +45,10 @@ package struct PeerAddress: Hashable, Sendable, CustomStringConvertible {
     /// `127.0.0.0/8` or `::1`: the peer is on this machine.
     package var isLoopback: Bool { isIPv4 ? (low >> 24) & 0xff == 127 : high == 0 && low == 1 }
 
+    /// What stands for one subscriber: an IPv4 address, or the first 64 bits of an IPv6 address, because who has one of
+    /// those has all that begin with it.
+    package var network: PeerAddress { isIPv4 || isLoopback ? self : PeerAddress(high: high, low: 0) }
+
     /// Dotted for IPv4, else as RFC 5952 writes it.
     package var description: String {
         if isIPv4 { return bytes[12...].map { "\($0)" }.joined(separator: ".") }

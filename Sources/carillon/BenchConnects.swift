@@ -1,12 +1,8 @@
 import Client
-import PushCore
 import Reactor
 
 /// `carillon bench connects`: devices that connect and leave.
 enum BenchConnects {
-    /// The gateway remembers so many connects of a device for ten minutes and refuses more; half is left to other runs.
-    private static let connectsPerDevice = Limits.rememberedNonces / 2
-
     static func run(_ invocation: Invocation) throws(CommandError) -> Outcome {
         let options = try Options(invocation)
         if let address = invocation.value("bare") {
@@ -17,7 +13,6 @@ enum BenchConnects {
             let load = try load(try destination(host, port), caPEM: nil, identities: [], options)
             return try measure(load, warmUp: options.parallel, options)
         }
-        try checkConnects(options)
         let gateway = try BenchGateway(invocation)
         return try gateway.withDevices(options.devices) { identities, interruption throws(CommandError) in
             let (host, port) = try gateway.device()
@@ -46,14 +41,6 @@ enum BenchConnects {
             resumes = invocation.has("resume")
             isJSON = invocation.wantsJSON
         }
-    }
-
-    private static func checkConnects(_ options: Options) throws(CommandError) {
-        guard options.count > options.devices * connectsPerDevice else { return }
-        throw .usage(
-            "a device may connect \(connectsPerDevice) times in a bench, for the gateway remembers each: "
-                + "say --devices \((options.count + connectsPerDevice - 1) / connectsPerDevice), or a lower --count"
-        )
     }
 
     private static func load(

@@ -56,6 +56,8 @@ import Testing
         expect(operations.rows(under: "How a provider token is judged"), columns: [0], are: verifications)
         let abuses = HTTP2Abuse.allCases.map { [$0.rawValue] }
         expect(operations.rows(under: "How abuse of HTTP/2 is met"), columns: [0], are: abuses)
+        let refusals = Metrics.Refused.allCases.map { [$0.rawValue] }
+        expect(operations.rows(under: "Why a connection is refused"), columns: [0], are: refusals)
     }
 
     @Test func `every delivery state and cause is explained`() {

@@ -32,13 +32,37 @@ import Wire
         #expect(recent.admit(nonce(3, at: 600), at: later) && !recent.admit(nonce(1, at: 200), at: later))
     }
 
-    @Test func `past the bound none is taken until one is over`() {
+    @Test func `a device whose clock goes forward is never refused, and no nonce is taken twice`() {
         let recent = Recent()
-        for random in 0..<Limits.rememberedNonces {
-            #expect(recent.admit(nonce(UInt64(random), at: random == 0 ? 0 : 1), at: Sample.now))
+        let nonces = (0..<Int64(3 * Limits.rememberedNonces)).map { nonce(UInt64($0), at: $0 / 10) }
+        for (index, next) in nonces.enumerated() {
+            #expect(recent.admit(next, at: Sample.now), "\(index)")
+            #expect(!recent.admit(nonces[index / 2], at: Sample.now), "\(index)")
         }
-        #expect(!recent.admit(nonce(9_999, at: 1), at: Sample.now))
-        let later = Sample.now + Limits.nonceTolerance + Limits.nonceTolerance + .milliseconds(500)
-        #expect(recent.admit(nonce(9_999, at: 600), at: later))
+        for old in nonces { #expect(!recent.admit(old, at: Sample.now)) }
+    }
+
+    @Test func `among many those that overtake each other are taken`() {
+        let recent = Recent()
+        for second in 0..<Int64(2 * Limits.rememberedNonces) {
+            // Each pair comes the wrong way round.
+            #expect(recent.admit(nonce(UInt64(second), at: second ^ 1), at: Sample.now))
+        }
+    }
+
+    @Test func `past the bound what is older than all that are remembered is refused`() {
+        let recent = Recent()
+        for random in 0...Limits.rememberedNonces {
+            #expect(recent.admit(nonce(UInt64(random)), at: Sample.now) == (random < Limits.rememberedNonces))
+        }
+        #expect(!recent.admit(nonce(9_999, at: -1), at: Sample.now))
+        #expect(recent.admit(nonce(9_999, at: 1), at: Sample.now))
+    }
+
+    @Test func `what was refused changes nothing`() {
+        let recent = Recent()
+        for random in 0..<Limits.rememberedNonces { #expect(recent.admit(nonce(UInt64(random)), at: Sample.now)) }
+        for _ in 0..<3 { #expect(!recent.admit(nonce(9_999, at: -1), at: Sample.now)) }
+        for random in 0..<Limits.rememberedNonces { #expect(!recent.admit(nonce(UInt64(random)), at: Sample.now)) }
     }
 }

@@ -30,6 +30,18 @@ import Testing
         }
     }
 
+    @Test func `an accepted socket finds out that its peer is gone`() throws {
+        let patience = Listener.Patience(idle: 60, interval: 20, probes: 3)
+        let listener = try Listener(host: "127.0.0.1", port: 0, options: Listener.Options(patience: patience))
+        let near = try Destination(host: "127.0.0.1", port: listener.port).connect(timeoutMilliseconds: 5_000)
+        let accepted = try acceptWaiting(listener)
+        let level = Int32(IPPROTO_TCP)
+        let found = [TCP_KEEPIDLE, TCP_KEEPINTVL, TCP_KEEPCNT, TCP_USER_TIMEOUT].map {
+            option(accepted.descriptor.number, level, $0)
+        }
+        #expect(found == [60, 20, 3, 120_000] && near.number >= 0)
+    }
+
     @Test(arguments: ["127.0.0.1", "*"])
     func `the loops of one process share a port`(_ host: String) throws {
         let first = try Listener(host: host, port: 0, exclusiveProbe: true)

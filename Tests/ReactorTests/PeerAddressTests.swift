@@ -2,6 +2,14 @@ import Reactor
 import Testing
 
 @Suite struct PeerAddressTests {
+    @Test func `half of an IPv6 address is its network, an IPv4 address its own`() throws {
+        let start: [UInt8] = [0x20, 0x01, 0x0d, 0xb8, 1, 2, 3, 4]
+        let six = try #require(PeerAddress(start + [5, 6, 7, 8, 9, 10, 11, 12]))
+        #expect(six.network.bytes == start + [UInt8](repeating: 0, count: 8))
+        let four = try #require(PeerAddress([192, 0, 2, 1]))
+        #expect(four.network == four)
+    }
+
     @Test(arguments: [
         ([127, 0, 0, 1], "127.0.0.1"),
         ([192, 0, 2, 255], "192.0.2.255"),

@@ -86,7 +86,9 @@ import Testing
 
     @Test func `a connection that nobody answers times out`() throws {
         // A queue of one that is full: the kernel then drops what else would connect.
-        let listener = try Listener(host: "127.0.0.1", port: 0, backlog: 0)
+        var full = Listener.Options()
+        full.backlog = 0
+        let listener = try Listener(host: "127.0.0.1", port: 0, options: full)
         let first = try Destination(host: "127.0.0.1", port: listener.port).connect(timeoutMilliseconds: 5_000)
         let error = #expect(throws: SystemError.self) {
             _ = try Destination(host: "127.0.0.1", port: listener.port).connect(timeoutMilliseconds: 50)

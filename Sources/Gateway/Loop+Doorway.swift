@@ -1,0 +1,272 @@
+import HTTP2
+import PushCore
+import Reactor
+import TLS
+
+// From the first byte to the end of the opening: who goes on, who waits, who makes way
+// (docs/decisions/0020-doors.md).
+extension Loop {
+    // MARK: Room
+
+    /// Whether one more may come to a door; if it is full, the one that was silent longest makes way.
+    func makeRoom(at door: LoopListener.Door) -> Bool {
+        doorways[door.doorway].count < Limits.waitingAtDoor || endSilence(at: door)
+    }
+
+    /// Closes the connection that was silent longest, if that was too long. False if there is none.
+    func endSilence(at door: LoopListener.Door, of network: PeerAddress? = nil) -> Bool {
+        guard let token = doorways[door.doorway].silentTooLong(of: network, at: now) else { return false }
+        shared.metrics.refused(.silence)
+        close(token)
+        return true
+    }
+
+    /// Whether a peer may have one more connection; then it is counted.
+    func admit(_ peer: PeerAddress, at door: LoopListener.Door) -> Bool {
+        var verdict = shared.addresses.admit(peer, at: now)
+        if verdict == .tooMany, endSilence(at: door, of: peer.network) {
+            verdict = shared.addresses.admit(peer, at: now)
+        }
+        switch verdict {
+        case .admitted: break
+        case .dropped:
+            shared.metrics.refused(.failures)
+            return false
+        case .tooMany:
+            shared.metrics.refused(.address)
+            return false
+        }
+        // This machine is not a stranger, and all of it has one address.
+        let isCrowded = doorways[door.doorway].silentCount(of: peer.network) >= Limits.silentPerAddress
+        guard !isCrowded || peer.isLoopback || endSilence(at: door, of: peer.network) else {
+            shared.addresses.left(peer)
+            shared.metrics.refused(.silence)
+            return false
+        }
+        return true
+    }
+
+    /// Counts a failed connection against its address.
+    func failed(_ peer: PeerAddress) {
+        guard shared.addresses.failed(peer, at: now) else { return }
+        shared.log.warning("an address is refused for a while", LogField("peer", peer))
+    }
+
+    // MARK: Places
+
+    /// Changes a doorway and tells the metrics how many handshakes there are.
+    private func change<Result>(_ doorway: Int, _ body: (inout Doorway) -> Result) -> Result {
+        let before = doorways[doorway].placeCount
+        defer { shared.metrics.openHandshakes.add(doorways[doorway].placeCount - before) }
+        return body(&doorways[doorway])
+    }
+
+    /// A connection is in, or gone: others may come.
+    func leaveDoorway(_ token: UInt64, isDevice: Bool) {
+        let place = isDevice ? 1 : 0
+        change(place) { $0.leave(token) }
+        while let next = change(place, { $0.next(at: now) }) {
+            guard case .pending(let connection) = connections[next] else { continue }
+            connection.isParked = false
+            watchReading(connection.stream, next)
+            handshakes.add(next)
+        }
+        resumeListeners()
+    }
+
+    /// Takes some steps of handshakes, once a turn has served everyone else.
+    func goOnWithHandshakes() {
+        guard !handshakes.isEmpty else { return }
+        for token in handshakes.take() {
+            guard let connection = connections[token] else { continue }
+            doorways[connection.isDevice ? 1 : 0].hear(token, at: now)
+            read(connection)
+            endHandshake(token)
+        }
+        if !handshakes.isEmpty { shared.metrics.delayedHandshakes.add(1) }
+        // The turn has written before: a device that got in need not wait for the next.
+        flushAnswers()
+    }
+
+    /// When TLS is done the place is another's. The connection has yet to say what it wants, and must do so soon.
+    private func endHandshake(_ token: UInt64) {
+        guard let connection = connections[token], connection.stream.isEstablished else { return }
+        let (place, network) = (connection.isDevice ? 1 : 0, connection.peer.network)
+        guard doorways[place].hasPlace(token) else { return }
+        leaveDoorway(token, isDevice: connection.isDevice)
+        guard connection.isSilent else { return }
+        if case .provider(let provider) = connection { provider.isAtDoor = true }
+        doorways[place].arrive(token, from: network, at: now)
+    }
+
+    /// Handshakes that stand still make way for those that wait.
+    func endStalledHandshakes() {
+        for doorway in doorways {
+            for token in doorway.stalled(at: now) {
+                guard let connection = connections[token] else { continue }
+                if connection.isDevice { shared.metrics.handshake(.timedOut) }
+                failed(connection.peer)
+                close(token)
+            }
+        }
+    }
+
+    // MARK: The first bytes
+
+    func serve(_ connection: PendingConnection, _ event: Poller.Event) {
+        if connection.isParked {
+            if event.isHungUp { close(connection.token) }
+            return
+        }
+        guard event.isReadable else { return }
+        guard connection.proxyHeader == nil else { return readProxyHeader(connection) }
+        if change(connection.door.doorway, { $0.speak(connection.token, at: now) }) {
+            handshakes.add(connection.token)
+        } else {
+            connection.isParked = true
+            watchNothing(connection.stream, connection.token)
+        }
+    }
+
+    /// Takes what the balancer says of whom it brings; whoever came without a balancer is refused.
+    private func readProxyHeader(_ connection: PendingConnection) {
+        do throws(SystemError) {
+            while let wanted = connection.proxyHeader?.wanted, let bytes = try connection.stream.readClear(wanted) {
+                // A balancer that only looks whether someone is there.
+                guard !bytes.isEmpty else { return close(connection.token) }
+                do throws(ProxyHeaderError) {
+                    guard let header = try connection.proxyHeader?.append(bytes) else { continue }
+                    return take(header, connection)
+                } catch {
+                    return refuseWithoutHeader(connection, error)
+                }
+            }
+        } catch {
+            close(connection.token)
+        }
+    }
+
+    private func take(_ header: ProxyHeader, _ connection: PendingConnection) {
+        connection.proxyHeader = nil
+        let peer = header.source ?? connection.peer
+        // It was silent in the balancer's name; it is so in its own from now on.
+        doorways[connection.door.doorway].leave(connection.token)
+        guard admit(peer, at: connection.door) else { return close(connection.token) }
+        connection.peer = peer
+        connection.isCounted = true
+        doorways[connection.door.doorway].arrive(connection.token, from: peer.network, at: now)
+    }
+
+    private func refuseWithoutHeader(_ connection: PendingConnection, _ error: ProxyHeaderError) {
+        shared.metrics.refused(.proxy)
+        if now >= nextComplaint || nextComplaint - now > Limits.complaints {
+            nextComplaint = now + Limits.complaints
+            shared.log.warning(
+                "a connection without a PROXY header of version 2 is refused",
+                LogField("cause", "\(error)"),
+                LogField("peer", connection.peer)
+            )
+        }
+        close(connection.token)
+    }
+
+    // MARK: TLS
+
+    /// It is this connection's turn, and it has something to say: TLS begins, unless that is something else.
+    func begin(_ connection: PendingConnection) {
+        do throws(SystemError) {
+            // What was ready is gone again only if the kernel found it broken.
+            guard let count = try connection.stream.readFirst() else { return }
+            guard count > 0 else { return end(connection, isFailure: false) }
+            guard buffers.ciphertext[0] == tlsHandshake else {
+                shared.metrics.refused(.notTLS)
+                return end(connection, isFailure: true)
+            }
+        } catch {
+            return end(connection, isFailure: false)
+        }
+        let context = connection.door == .device ? contexts.devices[index] : contexts.provider
+        do throws(TLSError) {
+            connection.stream.begin(try TLSSession(context: context, transport: buffers.transport))
+        } catch {
+            shared.log.error("cannot begin TLS", LogField("error", error))
+            return close(connection.token)
+        }
+        switch connection.door {
+        case .provider, .channels: beginProvider(connection)
+        case .device: beginDevice(connection)
+        }
+    }
+
+    private func beginProvider(_ pending: PendingConnection) {
+        do throws(HTTP2Error) {
+            let http = try HTTP2Server(fields: fields, limits: HTTP2Limits(), memory: memory)
+            let connection = ProviderConnection(
+                token: pending.token,
+                stream: pending.stream,
+                http: http,
+                peer: pending.peer,
+                config: config,
+                at: now
+            )
+            connection.isForChannels = pending.door == .channels
+            connection.timer = pending.timer
+            connections.set(.provider(connection), at: pending.token)
+            shared.metrics.providerConnections.add(1)
+            connection.timer = arm(pending.token, at: now + Limits.handshake, unless: connection.timer)
+            read(connection)
+        } catch {
+            shared.log.error("cannot begin HTTP/2", LogField("error", error))
+            close(pending.token)
+        }
+    }
+
+    private func beginDevice(_ pending: PendingConnection) {
+        let connection = DeviceConnection(
+            token: pending.token,
+            stream: pending.stream,
+            peer: pending.peer,
+            config: config,
+            at: now
+        )
+        connection.timer = pending.timer
+        connections.set(.device(connection), at: pending.token)
+        connection.timer = arm(pending.token, at: now + Limits.handshake, unless: connection.timer)
+        read(connection)
+    }
+
+    private func end(_ connection: PendingConnection, isFailure: Bool) {
+        if connection.door == .device { shared.metrics.handshake(.tlsFailed) }
+        if isFailure { failed(connection.peer) }
+        close(connection.token)
+    }
+
+    // MARK: Time
+
+    /// It has said nothing, or has waited in vain: the time for that is over.
+    func timer(_ connection: PendingConnection) {
+        if connection.isParked {
+            shared.metrics.refused(.handshakes)
+        } else if connection.proxyHeader != nil {
+            shared.metrics.refused(.proxy)
+        } else {
+            if connection.door == .device { shared.metrics.handshake(.timedOut) }
+            failed(connection.peer)
+        }
+        close(connection.token)
+    }
+}
+
+extension Connection {
+    /// Whether it has TLS and has not said what it wants.
+    fileprivate var isSilent: Bool {
+        switch self {
+        case .pending: false
+        case .provider(let connection): !connection.http.hasBegun
+        case .device(let connection): if case .opening = connection.phase { true } else { false }
+        }
+    }
+}
+
+/// What a TLS connection begins with: a record of the handshake (RFC 8446 5.1).
+private let tlsHandshake: UInt8 = 22
