@@ -34,7 +34,7 @@ struct AddressFailures {
             record = Record(count: 0, since: now, until: never)
         }
         record.count += 1
-        let isDropped = record.count >= limit
+        let isDropped = record.count >= limit && record.until <= now
         if isDropped { record.until = now + Limits.penalty }
         if young[address] == nil, young.count >= Limits.rememberedFailures / 2 {
             old = young
