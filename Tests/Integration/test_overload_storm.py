@@ -4,6 +4,7 @@ CARILLON_STORM_ROUNDS=5 repeats each and prints the median of the latencies' rat
 """
 
 import os
+import pathlib
 import statistics
 import time
 
@@ -57,10 +58,15 @@ class Provider:
 
 def settles(instance: Sandbox, before: int) -> int:
     """How much larger the process is than before, once it is no more than it may be or the time for that is over."""
-    deadline = time.monotonic() + SETTLING_SECONDS
+    deadline = time.monotonic() + (SETTLING_SECONDS if gives_back(instance) else 0)
     while (grown := instance.resident_bytes() - before) > SETTLED_BYTES and time.monotonic() < deadline:
         time.sleep(0.5)
     return grown
+
+
+def gives_back(instance: Sandbox) -> bool:
+    """Whether its allocator is that of release builds: the system's, in debug builds, keeps what is freed."""
+    return "jemalloc" in pathlib.Path(f"/proc/{instance.process.pid}/maps").read_text()
 
 
 def storms(instance: Sandbox, make) -> list[dict]:
@@ -86,7 +92,7 @@ def storms(instance: Sandbox, make) -> list[dict]:
                 f"{provider.most_handshakes:.0f} handshakes at a time; {grown / MEGABYTE:+.1f} MB; {storm.result}"
             )
             assert provider.most_handshakes <= LOOPS * PLACES
-            assert grown <= SETTLED_BYTES
+            assert grown <= SETTLED_BYTES or not gives_back(instance)
         assert instance.push(token).status == 200
         courier.expect_notify()
         provider.client.close()
