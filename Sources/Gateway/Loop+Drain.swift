@@ -49,6 +49,7 @@ extension Loop {
                 switch connection {
                 case .provider(let provider): leave(provider.stream, token)
                 case .device(let device): sayGoodbye(device)
+                case .pending: close(token)
                 }
             }
             farewells = []
