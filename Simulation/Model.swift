@@ -170,7 +170,7 @@ struct Model {
     private func hasHeir(_ push: KnownPush) -> Bool {
         let slot = Slot(registration: push.registration, collapseID: push.collapseID)
         return (chains[slot] ?? []).contains { serial in
-            pushes[serial].number > push.number && pushes[serial].state != .gone
+            pushes[serial].number > push.number && (pushes[serial].state != .gone || pushes[serial].isOnce)
         }
     }
 
@@ -282,7 +282,8 @@ struct Model {
         for push in pushes.suffix(64) where push.device == device && push.receivedIn == turn && !push.isOver {
             guard let count = queue.waitingCount(of: push.registration) else { continue }
             if queue.mode(of: push.registration).delivers {
-                guard push.collapseID == 0, count > policy.backlog else { continue }
+                // What is tried once never waits, and what replaces another takes no place.
+                guard push.collapseID == 0, !push.isOnce, count > policy.backlog else { continue }
                 throw complaint("is one of \(count) that wait, \(policy.backlog) are the most", push.serial)
             } else if policy.mode == .queue, count > policy.limit {
                 throw complaint("is one of \(count) that are stored, \(policy.limit) are the most", push.serial)
