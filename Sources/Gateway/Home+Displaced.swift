@@ -5,11 +5,20 @@ import Storage
 // A push that takes the place of another may yet be refused, because the store fails or a drain ends. Until it is
 // durable or over, one that was answered 200 is neither discarded nor told as such: it comes back with the refusal.
 extension Home {
-    /// Keeps a replaced push with the one that is being accepted. False if that has nothing to wait for, or the
-    /// replaced one was not answered: then it ends now.
+    /// The push that takes the place of one and may yet be refused: the one that is being accepted, or else, for one
+    /// that was in flight meanwhile, the newest with its collapse id.
+    func unansweredHeir(of push: Push, _ device: DeviceState) -> UInt64? {
+        guard !device.unanswered.isEmpty, let heir = accepting ?? device.queue.heir(of: push),
+            device.unanswered.contains(heir)
+        else { return nil }
+        return heir
+    }
+
+    /// Keeps a replaced push with the one that took its place. False if that has nothing to wait for, or the replaced
+    /// one was not answered: then it ends now.
     func displace(_ queued: QueuedPush, _ cause: DiscardCause, fromStorage: Bool, _ device: DeviceState) -> Bool {
-        guard let heir = accepting, !queued.push.isOnce, device.unanswered.contains(heir),
-            !device.unanswered.contains(queued.push.number)
+        guard !queued.push.isOnce, !device.unanswered.contains(queued.push.number),
+            let heir = unansweredHeir(of: queued.push, device)
         else { return false }
         let displaced = DisplacedPush(queued: queued, cause: cause, fromStorage: fromStorage)
         device.unanswered.displace(displaced, by: heir)
@@ -24,7 +33,9 @@ extension Home {
     /// Takes back a push that is refused, and puts back those whose place it took.
     func withdraw(_ number: UInt64, _ device: DeviceState, at now: Moment) {
         if device.queue.withdraw(number) { metrics.held.add(-1) }
-        for displaced in device.unanswered.takeDisplaced(number) {
+        // The newest first: it takes the place of the older ones, as it did before.
+        let returning = device.unanswered.takeDisplaced(number).sorted { $0.queued.push.number > $1.queued.push.number }
+        for displaced in returning {
             switch device.queue.putBack(displaced.queued, wasStored: displaced.fromStorage) {
             case .waits: break
             case .replaced(let newer) where device.unanswered.contains(newer):

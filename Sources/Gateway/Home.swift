@@ -187,7 +187,8 @@ final class Home {
     /// is discarded behind its append, so that the two cancel or are both written.
     func refuseUnanswered(at now: Moment) {
         for device in holders.all where !device.unanswered.isEmpty {
-            for waiting in device.unanswered.removeAll() {
+            // One after the other: what one gives back may have to go on to the next.
+            while let waiting = device.unanswered.removeFirst() {
                 answer(.refused(.shutdown), waiting, device)
                 withdraw(waiting.number, device, at: now)
                 if waiting.isSubmitted { changes.append(.discard(waiting.number)) }
@@ -266,8 +267,8 @@ final class Home {
         }
         if waiting.isSubmitted { changes.append(.discard(push.number)) }
         // Replaced by one that may yet be lost: 200 would promise what only that one can keep.
-        if cause?.isReplacement == true, let accepting, device.unanswered.contains(accepting) {
-            device.unanswered.leave(waiting, to: accepting)
+        if cause?.isReplacement == true, let heir = unansweredHeir(of: push, device) {
+            device.unanswered.leave(waiting, to: heir)
         } else {
             endDisplaced(by: push.number, device, at: now)
             answer(.accepted, waiting, device)

@@ -29,11 +29,8 @@ struct UnansweredPushes {
     /// Takes one out; nil when it is not there.
     mutating func remove(_ number: UInt64) -> UnansweredPush? { place(of: number).map { list.remove(at: $0) } }
 
-    /// Takes all out. What they inherited stays until it is asked for.
-    mutating func removeAll() -> [UnansweredPush] {
-        defer { list = [] }
-        return list
-    }
+    /// Takes the oldest out; nil when there is none. What it inherited stays until it is asked for.
+    mutating func removeFirst() -> UnansweredPush? { list.isEmpty ? nil : list.removeFirst() }
 
     /// Notes that the store has been asked to keep one. False when it is not there.
     mutating func submit(_ number: UInt64) -> Bool {

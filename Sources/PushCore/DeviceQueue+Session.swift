@@ -178,17 +178,25 @@ extension DeviceQueue {
     /// Puts back a push whose place was taken by one that was withdrawn.
     package mutating func putBack(_ queued: QueuedPush, wasStored: Bool) -> PutBackVerdict {
         let push = queued.push
-        guard let lane = lane(of: push.registration) else { return .unknownRegistration }
-        if push.content.hasCollapseID {
-            if let newer = lanes[lane].first(where: { push.isReplaced(by: $0.push) }) {
-                return .replaced(by: newer.push.number)
-            }
-            if let newer = flights.first(where: { push.isReplaced(by: $0.entry.push) }) {
-                return .replaced(by: newer.entry.push.number)
-            }
-        }
+        guard lane(of: push.registration) != nil else { return .unknownRegistration }
+        if let newer = heir(of: push) { return .replaced(by: newer) }
         putBack(WaitingPush(queued, wasStored: wasStored))
+        // An older one may be in flight, which is not to be sent again.
+        supersede(by: push)
         return .waits
+    }
+
+    /// The number of the newest push that waits or is in flight and takes the place of `push`; nil when there is none.
+    package func heir(of push: Push) -> UInt64? {
+        guard push.content.hasCollapseID, let lane = lane(of: push.registration) else { return nil }
+        var newest = push.number
+        for flight in flights where push.isReplaced(by: flight.entry.push) {
+            newest = max(newest, flight.entry.push.number)
+        }
+        if let waiting = lanes[lane].first(where: { push.isReplaced(by: $0.push) }) {
+            newest = max(newest, waiting.push.number)
+        }
+        return newest > push.number ? newest : nil
     }
 
     /// Discards what expired while it waited.

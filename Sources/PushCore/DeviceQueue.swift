@@ -182,14 +182,20 @@ package struct DeviceQueue {
     /// The waiting one with the same id goes.
     private mutating func collapse(with push: Push, _ lane: Int, into effects: inout [QueueEffect]) {
         guard push.content.hasCollapseID else { return }
+        // What one of them was to replace is replaced by this one now, so that it comes back if this one is refused.
+        for index in flights.indices where flights[index].entry.push.isReplaced(by: push) {
+            guard let heir = flights[index].supersededBy else { continue }
+            if lanes[lane].contains(where: { $0.push.number == heir }) { flights[index].supersededBy = push.number }
+        }
         discardWaiting(.collapsed, lane, into: &effects) { $0.push.isReplaced(by: push) }
     }
 
     /// The one in flight with the same id is not recalled but will not be sent again.
-    private mutating func supersede(by push: Push) {
+    mutating func supersede(by push: Push) {
         guard push.content.hasCollapseID else { return }
         for index in flights.indices where flights[index].supersededBy == nil {
-            if flights[index].entry.push.isReplaced(by: push) { flights[index].supersededBy = push.number }
+            let older = flights[index].entry.push
+            if older.number < push.number, older.isReplaced(by: push) { flights[index].supersededBy = push.number }
         }
     }
 

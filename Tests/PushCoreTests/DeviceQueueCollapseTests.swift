@@ -110,6 +110,15 @@ import Testing
         #expect(bench.sent() == ["send 1", "send 2", "send 3", "send 3 last"])
     }
 
+    @Test func `what a withdrawn push superseded may be sent again though another one did so before`() {
+        var bench = QueueBench.live { $0.window = 1 }
+        let last = Sample.push(3, collapseID: "score")
+        bench.add([Sample.push(1, collapseID: "score"), Sample.push(2, collapseID: "score"), last])
+        #expect(bench.withdraw(last) == true)
+        bench.close()
+        #expect(bench.queue.held(for: 1).map(\.number) == [1])
+    }
+
     @Test func `a push that goes once takes the place of the waiting one`() {
         var bench = QueueBench.live { $0.window = 1 }
         bench.add([Sample.push(1), Sample.push(2, collapseID: "score")])

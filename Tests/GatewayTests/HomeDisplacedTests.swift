@@ -1,0 +1,85 @@
+import PushCore
+import Reactor
+import Storage
+import TestSupport
+import Testing
+
+@testable import Gateway
+
+/// Pushes that were in flight when a newer one took their place, and the store's failures.
+@Suite struct HomeDisplacedTests {
+    private let failure = StoreError(.test, "a test made it fail", file: "the store")
+
+    @Test func `what was in flight comes back when its session ends and its heir is lost`() throws {
+        var bench = try sentAndStored()
+        try bench.offer(collapseID: "score")
+        bench.disconnect()
+        bench.pass(Limits.writeDelay)
+        #expect(bench.commit(failure).contains("discard 1") == false)
+        try bench.connect()
+        #expect(bench.effects().last == "notify 1 over 2")
+    }
+
+    @Test func `what was in flight leaves the store when its session has ended and its heir is in it`() throws {
+        var bench = try sentAndStored()
+        try bench.offer(collapseID: "score")
+        bench.disconnect()
+        bench.pass(Limits.writeDelay)
+        #expect(bench.commit() == ["append 2"])
+        #expect(bench.changes() == ["discard 1"] && bench.metrics.held.value == 1)
+    }
+
+    @Test func `what was not acknowledged in time comes back when its heir is lost`() throws {
+        var bench = try sentAndStored()
+        bench.pass(.milliseconds(59_930))
+        try bench.offer(collapseID: "score")
+        bench.pass(.milliseconds(30))
+        bench.pass(Limits.writeDelay)
+        #expect(bench.commit(failure).contains("discard 1") == false)
+        try bench.connect()
+        #expect(bench.effects().last == "notify 1 over 2")
+    }
+
+    @Test func `what has no answer yet is refused with its heir when its session ends`() throws {
+        var bench = try HomeBench.live()
+        for _ in 1...2 { try bench.offer(collapseID: "score") }
+        bench.disconnect()
+        bench.pass(Limits.writeDelay)
+        bench.commit(failure)
+        #expect(bench.answers() == ["answer 2 503 ServiceUnavailable", "answer 1 503 ServiceUnavailable"])
+    }
+
+    @Test func `a push that was promised comes back though an older one is in flight`() throws {
+        var bench = try sentAndStored { $0.deliveryWindow = 1 }
+        try bench.offer(collapseID: "score")
+        bench.pass(Limits.writeDelay)
+        bench.commit()
+        try bench.offer(collapseID: "score")
+        bench.commit(failure)
+        #expect(bench.device.queue.held(for: bench.registration.number).map(\.number) == [1, 2])
+        bench.disconnect()
+        #expect(bench.device.queue.held(for: bench.registration.number).map(\.number) == [2])
+    }
+
+    @Test func `a drain gives back what two refused pushes have replaced`() throws {
+        var bench = HomeBench()
+        try bench.offer(collapseID: "score")
+        bench.commit()
+        try bench.offer(collapseID: "score")
+        try bench.connect()
+        try bench.offer(collapseID: "score")
+        bench.home.refuseUnanswered(at: bench.now)
+        #expect(bench.device.queue.held(for: bench.registration.number).map(\.number) == [1])
+        #expect(bench.changes().contains("discard 1") == false && bench.metrics.held.value == 1)
+    }
+
+    /// One whose push 1 is in flight and in the store.
+    private func sentAndStored(change: (inout Config) -> Void = { _ in }) throws -> HomeBench {
+        var bench = try HomeBench.live(change: change)
+        try bench.offer(collapseID: "score")
+        bench.pass(Limits.writeDelay)
+        bench.commit()
+        _ = (bench.effects(), bench.events())
+        return bench
+    }
+}
