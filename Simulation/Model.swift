@@ -9,24 +9,24 @@ struct Model {
     let devices: [DeviceID]
     var pushes: [KnownPush] = []
     /// Serials by the gateway's numbers.
-    private var serials: [UInt64: Int] = [:]
+    var serials: [UInt64: Int] = [:]
     /// Serials with one collapse id of one registration, in the order of their acceptance.
-    private var chains: [Slot: [Int]] = [:]
+    var chains: [Slot: [Int]] = [:]
     private var places: [DeviceID: Int]
-    private var seen: [SeenQueue]
+    var seen: [SeenQueue]
     /// Pushes that are over, and of which the store may still know.
-    private var ending: [Int] = []
-    private var turn = 0
-    private var restartedIn = 0
+    var ending: [Int] = []
+    var turn = 0
+    var restartedIn = 0
     /// The last turn after which a store's failure may have brought something back.
-    private var troubledIn = -100
+    var troubledIn = -100
     /// Until then the store may be behind, because it failed.
-    private var troubledUntil = Moment(nanoseconds: 0)
+    var troubledUntil = Moment(nanoseconds: 0)
 
     /// What took another's place may just have been taken back.
     private var isTroubled: Bool { turn - troubledIn < 40 }
 
-    private struct Slot: Hashable {
+    struct Slot: Hashable {
         let registration: UInt64
         let collapseID: Int
     }
@@ -167,7 +167,7 @@ struct Model {
     }
 
     /// Whether a newer push took its place, and is not lost.
-    private func hasHeir(_ push: KnownPush) -> Bool {
+    func hasHeir(_ push: KnownPush) -> Bool {
         let slot = Slot(registration: push.registration, collapseID: push.collapseID)
         return (chains[slot] ?? []).contains { serial in
             pushes[serial].number > push.number && (pushes[serial].state != .gone || pushes[serial].isOnce)
@@ -251,12 +251,14 @@ struct Model {
 
     /// Nothing that was sent in one turn may have overtaken what it had to follow.
     private func checkOrder(_ sent: [KnownPush], _ queue: DeviceQueue) throws(Complaint) {
+        // What was taken back leaves its place to what it had replaced, whatever was sent meanwhile.
+        guard !isTroubled else { return }
         for (first, second) in zip(sent, sent.dropFirst()) {
             if second.receivedIn < turn, mustGoBefore(second, first), mayFollow(second, queue) {
-                throw complaint("was overtaken by \(first.serial)", second.serial)
+                throw complaint("was overtaken by \(first.serial) (priority \(first.priority.rawValue))", second.serial)
             }
         }
-        guard let last = sent.last, !isTroubled else { return }
+        guard let last = sent.last else { return }
         var overtaken: KnownPush?
         queue.eachWaiting { push in
             guard let serial = serials[push.number] else { return }
@@ -291,119 +293,10 @@ struct Model {
         }
     }
 
-    // MARK: The store
-
-    mutating func written(_ changes: [StoreChange]) throws(Complaint) {
-        for change in changes {
-            switch change {
-            case .append(let push):
-                guard let serial = serials[push.number] else { throw Complaint("the store was given \(push.number)") }
-                pushes[serial].isStored = true
-            case .discard(let number):
-                if let serial = serials[number] { pushes[serial].isStored = false }
-            case .save, .forget, .saveDevice, .saveApp, .removeApp, .saveKey: break
-            }
-        }
-    }
-
-    /// Nothing that is over is still stored.
-    var isStoreClean: Bool { ending.allSatisfy { !pushes[$0].isStored } }
-
-    mutating func storeFailed(at now: Moment) {
-        troubledIn = turn
-        troubledUntil = now + .milliseconds(1_200)
-    }
-
-    /// The store was turned: what ended long enough ago must be off it.
-    mutating func storeTurned(at now: Moment) throws(Complaint) {
-        ending.removeAll { !pushes[$0].isStored && pushes[$0].endedAt + .seconds(1) < now }
-        guard troubledUntil < now else {
-            for serial in ending { pushes[serial].turnsDue = 0 }
-            return
-        }
-        for serial in ending where pushes[serial].isStored && pushes[serial].endedAt + .milliseconds(60) <= now {
-            pushes[serial].turnsDue += 1
-            if pushes[serial].turnsDue > 6 { throw complaint("has ended but the store was not told", serial) }
-        }
-    }
-
-    // MARK: Crashes
-
-    /// The process is gone: what the store has is all there is, and whatever it has comes back.
-    mutating func crashed() {
-        for push in pushes where push.isStored { pushes[push.serial].state = .held }
-    }
-
-    /// Another process has begun with it.
-    mutating func restarted(
-        at now: Moment,
-        _ gateway: HandTurnedGateway,
-        _ disk: SimulatedDisk
-    ) throws(Complaint) {
-        turn += 1
-        let before = pushes
-        // What has expired is deleted when the store is read.
-        for push in pushes where push.isStored { pushes[push.serial].isStored = disk.holds(push.number) }
-        (ending, troubledUntil, troubledIn, restartedIn) = ([], now, turn, turn)
-        seen = Array(repeating: SeenQueue(), count: devices.count)
-        for push in before where push.state != .offered { try restart(push, at: now, gateway) }
-    }
-
-    private mutating func restart(
-        _ push: KnownPush,
-        at now: Moment,
-        _ gateway: HandTurnedGateway
-    ) throws(Complaint) {
-        let isHeld = gateway.holds(push.number, for: devices[push.device])
-        pushes[push.serial].turnsDue = 0
-        switch push.state {
-        case .held where isHeld: break
-        case .held where push.isStored:
-            // It expired, was replaced, or its registration has ended: the start sees to it without a word.
-            (pushes[push.serial].state, pushes[push.serial].endedAt) = (.discarded(.expired), now)
-            ending.append(push.serial)
-        case .held where push.isPromised && !push.isOnce: throw complaint("was promised and is lost", push.serial)
-        case .held: pushes[push.serial].state = .gone
-        case .discarded(.collapsed) where push.isPromised && !hasHeir(push):
-            throw complaint("gave way to one that is lost", push.serial)
-        case .offered, .gone, .delivered, .discarded:
-            if isHeld { throw complaint("came back from nowhere", push.serial) }
-        }
-    }
-
-    // MARK: All of it
-
-    /// Everything that is owed is there.
-    mutating func checkAll(_ gateway: HandTurnedGateway) throws(Complaint) {
-        for push in pushes where push.state == .held {
-            if gateway.holds(push.number, for: devices[push.device]) { continue }
-            if push.isPromised, !push.isOnce { throw complaint("was promised and is lost", push.serial) }
-            pushes[push.serial].state = .gone
-        }
-        let held = devices.reduce(0) { $0 + gateway.heldCount(of: $1) }
-        guard held == gateway.heldMetric else {
-            throw Complaint("\(held) pushes are held and \(gateway.heldMetric) are counted")
-        }
-        // A frame more than fits may be on its way.
-        let most = Limits.unsentBytes + 32 * 1024
-        guard gateway.mostUnsent <= most else { throw Complaint("\(gateway.mostUnsent) bytes wait for one device") }
-    }
-
-    /// Everything has come to an end: nothing is held, here or in the store.
-    func checkEnd(_ gateway: HandTurnedGateway) throws(Complaint) {
-        for push in pushes {
-            if push.state == .held { throw complaint("never ended", push.serial) }
-            if push.isStored { throw complaint("is over but still stored", push.serial) }
-        }
-        for (place, device) in devices.enumerated() where gateway.unansweredCount(of: device) > 0 {
-            throw Complaint("a push of the device was never answered", device: place)
-        }
-        guard gateway.heldMetric == 0 else { throw Complaint("\(gateway.heldMetric) pushes are counted as held") }
-    }
-
-    private func complaint(_ what: String, _ serial: Int) -> Complaint {
+    func complaint(_ what: String, _ serial: Int) -> Complaint {
         let push = pushes[serial]
-        let which = "push \(serial) (number \(push.number)) of device \(push.device), topic \(push.topic)"
+        let which =
+            "push \(serial) (number \(push.number), priority \(push.priority.rawValue)) of device \(push.device), topic \(push.topic)"
         return Complaint("\(which), \(what)", device: push.device, serial: serial)
     }
 }
