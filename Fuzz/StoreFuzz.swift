@@ -146,7 +146,8 @@ private func opened(_ path: String, adding push: Push?) -> Opened? {
         if let push { try store.commit([.append(push)]) }
         return opened
     } catch {
-        precondition(!error.what.isEmpty && error.file == path, "refused without a reason")
+        // It may name a file beside the database.
+        precondition(!error.what.isEmpty && error.file.hasPrefix(path), "refused without a reason")
         return nil
     }
 }
@@ -227,10 +228,20 @@ private struct Folder {
         guard let name = mkdtemp(&template).map({ String(cString: $0) }) else { preconditionFailure("no folder") }
         let folder = Folder(name: name)
         body(folder)
-        for file in ["carillon.db", "deliveries.db"] {
-            for ending in ["", "-wal", "-shm", "-lock", "-journal"] { unlink(folder.path(file + ending)) }
-        }
+        for file in folder.names { unlink(folder.path(file)) }
         rmdir(name)
+    }
+
+    private var names: [String] {
+        guard let stream = opendir(name) else { return [] }
+        defer { closedir(stream) }
+        var names: [String] = []
+        while let entry = readdir(stream) {
+            names.append(
+                withUnsafeBytes(of: &entry.pointee.d_name) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
+            )
+        }
+        return names.filter { $0 != "." && $0 != ".." }
     }
 
     func path(_ file: String) -> String { "\(name)/\(file)" }
