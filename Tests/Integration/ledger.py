@@ -93,6 +93,7 @@ class Ledger:
         self._unacknowledged: set[int] = set()
         self._recent: collections.deque[tuple[float, int]] = collections.deque()
         self._newest: dict[tuple, Entry] = {}
+        self._sent: dict[tuple, Entry] = {}
 
     # What happened
 
@@ -109,6 +110,8 @@ class Ledger:
         """A push is about to be sent; the entry has its payload."""
         entry = Entry(len(self.entries), device, topic, size, priority, collapse_id, expiration)
         self.entries[entry.number] = entry
+        if entry.slot:
+            self._sent[entry.slot] = entry
         return entry
 
     def answer(self, entry: Entry, status: int, at: float) -> None:
@@ -254,6 +257,11 @@ class Ledger:
         elif newest.status == 200 and not self._was_killed_after(newest.arrived_at):
             self.fault(f"push {entry.number} came after {newest.number}, which had replaced it")
 
+    def _has_come_back(self, entry: Entry) -> bool:
+        """Its place was taken by one that was then refused; others went meanwhile."""
+        newest = self._sent.get(entry.slot) if entry.slot else None
+        return newest is not None and newest.number > entry.number and newest.status != 200
+
     def _was_killed_after(self, at: float) -> bool:
         return any(0 <= kill.at - at < RECORDED_SECONDS for kill in self.kills)
 
@@ -263,6 +271,6 @@ class Ledger:
             return
         session.seen.add(entry.number)
         last = session.last.get(entry.priority, -1)
-        if entry.number < last:
-            self.fault(f"push {entry.number} came after {last}, in one session and with one priority")
+        if entry.number < last and not self._has_come_back(entry):
+            self.fault(f"push {entry.number} ({entry.slot}) came after {last}, in one session and with one priority")
         session.last[entry.priority] = max(last, entry.number)

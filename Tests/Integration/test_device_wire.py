@@ -100,8 +100,11 @@ def test_a_signature_by_another_key_is_refused(sandbox):
 
 
 def test_rsa_can_be_switched_off(fresh):
-    instance = fresh({"device.rsa": "off"})
+    instance = fresh()
     identity = instance.enrol(key_type="rsa")
+    settings = instance.directory / "carillon.conf"
+    settings.write_text(settings.read_text() + "\ndevice.rsa = off\n")
+    instance.admin.post("/v1/reload")
     nonce = b"\0" + int(instance.now() * 1000).to_bytes(8, "big") + b"12345678"
     signature = b"\x01\x01" + identity.key.sign(nonce, padding.PKCS1v15(), hashes.SHA1())
     with instance.courier(identity) as courier:

@@ -260,7 +260,8 @@ class HalfClosable:
         return self._until_done(lambda: self.session.read(size))
 
     def pending(self) -> int:
-        return self.session.pending()
+        # Records that came with one that was read wait in `incoming`, where no poll sees them.
+        return self.session.pending() or self.incoming.pending
 
     def fileno(self) -> int:
         return self.plain.fileno()
