@@ -87,10 +87,10 @@ struct Model {
 
     // MARK: What the gateway tells
 
-    mutating func happened(_ events: [DeliveryEvent], _ gateway: HandTurnedGateway) throws(Complaint) {
+    mutating func happened(_ events: [DeliveryEvent], at now: Moment) throws(Complaint) {
         turn += 1
         for event in events {
-            if event.state == .received { try received(event) } else { try changed(event, gateway) }
+            if event.state == .received { try received(event) } else { try changed(event, at: now) }
         }
     }
 
@@ -113,7 +113,7 @@ struct Model {
         }
     }
 
-    private mutating func changed(_ event: DeliveryEvent, _ gateway: HandTurnedGateway) throws(Complaint) {
+    private mutating func changed(_ event: DeliveryEvent, at now: Moment) throws(Complaint) {
         guard let serial = serials[event.number] else { throw Complaint("push \(event.number) is nobody's") }
         let push = pushes[serial]
         guard push.state == .held else {
@@ -127,7 +127,8 @@ struct Model {
             guard push.isAcknowledged else { throw complaint("is delivered but was not acknowledged", serial) }
             pushes[serial].state = .delivered
         }
-        pushes[serial].endedAt = event.at
+        // Not when it happened: what a turn does at its end is seen, and given to the store, with the next.
+        pushes[serial].endedAt = now
         ending.append(serial)
     }
 

@@ -156,7 +156,7 @@ final class World {
                 if let push = model[event.number] { note(event.state.word, push.device, push.serial) }
             }
         }
-        try model.happened(events, gateway)
+        try model.happened(events, at: now)
     }
 
     func turnStore() throws {
