@@ -35,6 +35,8 @@ struct KnownPush {
     /// The device has said so: with status 0, or another.
     var isAcknowledged = false
     var isRefused = false
+    /// Checks in a row in which it was not held.
+    var absences = 0
     /// Store turns that should have recorded its end.
     var turnsDue = 0
 

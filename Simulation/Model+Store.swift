@@ -89,7 +89,10 @@ extension Model {
     /// Everything that is owed is there.
     mutating func checkAll(_ gateway: HandTurnedGateway) throws(Complaint) {
         for push in pushes where push.state == .held {
-            if gateway.holds(push.number, for: devices[push.device]) { continue }
+            let isHeld = gateway.holds(push.number, for: devices[push.device])
+            pushes[push.serial].absences = isHeld ? 0 : push.absences + 1
+            // Its end may have come with the end of a turn, and be told with the next.
+            guard pushes[push.serial].absences > 1 else { continue }
             if push.isPromised, !push.isOnce { throw complaint("was promised and is lost", push.serial) }
             pushes[push.serial].state = .gone
         }

@@ -146,7 +146,7 @@ struct Model {
     }
 
     /// The newest push that took the place of this one.
-    private func newer(than push: KnownPush) -> KnownPush? {
+    private func newer(than push: KnownPush, where isThere: (KnownPush) -> Bool) -> KnownPush? {
         guard push.collapseID > 0 else { return nil }
         let slot = Slot(registration: push.registration, collapseID: push.collapseID)
         for serial in (chains[slot] ?? []).reversed() {
@@ -161,7 +161,7 @@ struct Model {
             // It gave way before it was promised, to one that may have been refused with it.
             case .discarded(.collapsed) where !other.isPromised, .discarded(.queueFull) where !other.isPromised:
                 continue
-            case .held, .delivered, .discarded: return other
+            case .held, .delivered, .discarded: if isThere(other) { return other }
             }
         }
         return nil
@@ -221,7 +221,7 @@ struct Model {
     }
 
     /// Whether what was sent, for the first time in its session or again, may be. Returns it if it is the first time.
-    private mutating func judge(
+    private func judge(
         _ flight: SeenQueue.Flight,
         _ before: SeenQueue,
         at now: Moment,
@@ -240,11 +240,8 @@ struct Model {
             throw complaint("is sent although it has expired", serial)
         }
         guard flight.resends <= Limits.resends else { throw complaint("is sent again too often", serial) }
-        if let newer = newer(than: push), newer.receivedIn < turn {
-            if newer.state == .held, !gateway.holds(newer.number, for: devices[push.device]) {
-                pushes[newer.serial].state = .gone
-                return try judge(flight, before, at: now, gateway)
-            }
+        let newer = newer(than: push) { $0.state != .held || gateway.holds($0.number, for: devices[push.device]) }
+        if let newer, newer.receivedIn < turn {
             throw complaint("is sent although \(newer.serial) has replaced it", serial)
         }
         return flight.resends == 0 ? push : nil

@@ -45,7 +45,7 @@ extension World {
             try round(milliseconds: left % 8 == 0 ? 400 : 25)
             calm = isCalm ? calm + 1 : 0
         }
-        try model.checkAll(gateway)
+        for _ in 1...2 { try model.checkAll(gateway) }
         try model.checkEnd(gateway)
     }
 
