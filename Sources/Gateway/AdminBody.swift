@@ -77,7 +77,7 @@ func object(
 }
 
 private func unknownField(_ name: String, _ names: [String]) -> AdminFailure {
-    let shown = String(name.prefix(100))
+    let shown = String(name.excerpt)
     let hint = nearest(to: shown, in: names).map { "; did you mean \($0)?" } ?? ""
     return .badRequest("unknown field '\(shown)'; there are \(names.joined(separator: ", "))\(hint)")
 }
@@ -92,7 +92,7 @@ extension JSONValue {
     /// The member `team`, which must have the form of a team's id.
     func team() throws(AdminFailure) -> String {
         let team = try text("team")
-        guard KeyID.isValid(team) else { throw .badRequest("a team id has 10 of A-Z 0-9, not '\(team.prefix(100))'") }
+        guard KeyID.isValid(team) else { throw .badRequest("a team id has 10 of A-Z 0-9, not '\(team.excerpt)'") }
         return team
     }
 

@@ -24,7 +24,7 @@ struct AdminDoor: Sendable {
         guard let header = request.host else { return }
         if let name = hostName(of: header), isOurs(name, names) { return }
         throw .misdirected(
-            "'\(header.prefix(100))' is no name of this gateway: call it localhost, 127.0.0.1, [::1], "
+            "'\(header.excerpt)' is no name of this gateway: call it localhost, 127.0.0.1, [::1], "
                 + "by admin.host, or by a name of the server's certificate (carillon init --host NAME)"
         )
     }
@@ -39,13 +39,13 @@ struct AdminDoor: Sendable {
     private func checkOrigin(_ request: AdminRequest) throws(AdminFailure) {
         if let site = request.fetchSite, site != "same-origin" && site != "none" {
             throw .forbidden(
-                "a page of another origin may not call the admin API (Sec-Fetch-Site: \(site.prefix(100)))"
+                "a page of another origin may not call the admin API (Sec-Fetch-Site: \(site.excerpt))"
             )
         }
         guard let origin = request.origin else { return }
         let parts = origin.lowercased().split(separator: "://", maxSplits: 1)
         guard parts.count == 2, let host = request.host, parts[1] == host.lowercased() else {
-            throw .forbidden("a page of another origin may not call the admin API (Origin: \(origin.prefix(100)))")
+            throw .forbidden("a page of another origin may not call the admin API (Origin: \(origin.excerpt))")
         }
     }
 }

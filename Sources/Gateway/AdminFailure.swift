@@ -53,3 +53,8 @@ enum AdminFailure: Error {
         }
     }
 }
+
+extension StringProtocol {
+    /// So much of what a client sent as the message about it repeats: it knows the rest.
+    var excerpt: SubSequence { prefix(100) }
+}

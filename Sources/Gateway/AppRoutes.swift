@@ -47,7 +47,7 @@ struct AppRoutes {
         let allowed = app.bundle.utf8.allSatisfy { isNameByte($0) }
         guard allowed, (1...Limits.topic - 40).contains(app.bundle.utf8.count) else {
             throw .badRequest(
-                "a bundle id has 1 to \(Limits.topic - 40) of A-Z a-z 0-9 . _ -, not '\(app.bundle.prefix(100))'"
+                "a bundle id has 1 to \(Limits.topic - 40) of A-Z a-z 0-9 . _ -, not '\(app.bundle.excerpt)'"
             )
         }
         if let suffix = PushType.topicSuffixes.first(where: app.bundle.hasSuffix) {

@@ -28,7 +28,7 @@ struct KeyRoutes {
     private func add(_ body: JSONValue) throws(AdminFailure) -> AdminResponse {
         let team = try body.team()
         let keyID = body["keyID"]?.string ?? KeyID.random()
-        guard KeyID.isValid(keyID) else { throw .badRequest("a key id has 10 of A-Z 0-9, not '\(keyID.prefix(100))'") }
+        guard KeyID.isValid(keyID) else { throw .badRequest("a key id has 10 of A-Z 0-9, not '\(keyID.excerpt)'") }
         let (publicKey, made) = try key(body)
         let record = ProviderKey(
             keyID: keyID,
@@ -64,7 +64,7 @@ struct KeyRoutes {
     private func scope(_ body: JSONValue) throws(AdminFailure) -> ProviderKey.Scope {
         let text = body["environment"]?.string ?? "all"
         guard let scope = ProviderKey.Scope(rawValue: text) else {
-            throw .badRequest("environment is development, production or all, not '\(text.prefix(100))'")
+            throw .badRequest("environment is development, production or all, not '\(text.excerpt)'")
         }
         return scope
     }

@@ -15,7 +15,7 @@ struct ListPage {
             return
         }
         guard let number = Int(text), (1...Limits.largestPage).contains(number) else {
-            throw .badRequest("limit is a number from 1 to \(Limits.largestPage), not '\(text.prefix(100))'")
+            throw .badRequest("limit is a number from 1 to \(Limits.largestPage), not '\(text.excerpt)'")
         }
         limit = number
     }
@@ -53,7 +53,7 @@ extension AdminRequest {
         switch query[name] {
         case nil, "false": return false
         case "true": return true
-        case let text?: throw .badRequest("\(name) must be true or false, not '\(text.prefix(100))'")
+        case let text?: throw .badRequest("\(name) must be true or false, not '\(text.excerpt)'")
         }
     }
 }

@@ -37,7 +37,7 @@ struct RegistrationRoutes {
     private func add(_ body: JSONValue) throws(AdminFailure) -> AdminResponse {
         let name = try body.text("topic")
         guard let topic = control.currentCatalog.topicsByName[name] else {
-            throw .badRequest("no app has the topic \(name.prefix(100)); add the app first")
+            throw .badRequest("no app has the topic \(name.excerpt); add the app first")
         }
         let device = try device(body)
         let token = try token(body, device)
@@ -86,7 +86,7 @@ struct RegistrationRoutes {
         let isKnown = try control.ask(bucket: id.bucket) { loop in
             loop.home.devices[id]?.record.map { $0.removedAt == nil } ?? false
         }
-        guard isKnown else { throw .badRequest("no device \(text.prefix(100))") }
+        guard isKnown else { throw .badRequest("no device \(text.excerpt)") }
         return id
     }
 
@@ -105,7 +105,7 @@ struct RegistrationRoutes {
         case "active": .active
         case "unregistered": .unregistered
         case "expired": .expired
-        case let other: throw .badRequest("state is active, unregistered or expired, not '\(other.prefix(100))'")
+        case let other: throw .badRequest("state is active, unregistered or expired, not '\(other.excerpt)'")
         }
     }
 
