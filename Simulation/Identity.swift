@@ -44,8 +44,7 @@ struct Identity {
         for number in 0..<count {
             let key = try PrivateKey(pem: ellipticKey(number))
             let pem = try authority.issueDevice(publicKey: key.publicKey, name: "device", days: Self.days)
-            let digest = Digest.sha256(key.publicKey.spki.span)
-            let id = DeviceID(digest.prefix(8).reduce(0) { $0 << 8 | UInt64($1) })
+            let id = DeviceID(keyDigest: Digest.sha256(key.publicKey.spki.span))
             devices.append(DeviceCredentials(id: id, key: key, certificate: try Certificate(pem: pem).der))
         }
         self.devices = devices

@@ -59,7 +59,7 @@ struct DeviceProof {
         )
         guard verdict.result == .accepted, let key = verdict.key else { throw Failure(cause: cause(of: verdict)) }
         let accepted = Accepted(
-            device: deviceID(spkiDigest: verdict.spkiDigest),
+            device: DeviceID(keyDigest: verdict.spkiDigest),
             notBefore: verdict.notBefore,
             notAfter: verdict.notAfter,
             key: key
@@ -109,9 +109,4 @@ struct DeviceProof {
         guard let exported = try? tls.exporter(label: label, context: [], count: count) else { return nil }
         return Array(DeviceProtocol.signatureContext.utf8) + exported + nonce
     }
-}
-
-/// The device a public key belongs to.
-func deviceID(spkiDigest: [UInt8]) -> DeviceID {
-    DeviceID(spkiDigest.prefix(8).reduce(0) { $0 << 8 | UInt64($1) })
 }

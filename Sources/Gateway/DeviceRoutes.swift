@@ -46,7 +46,7 @@ struct DeviceRoutes {
         }
         let issued = try issue(name, body)
         let key = issued.certificate.publicKey
-        let id = deviceID(spkiDigest: Digest.sha256(key.spki.span))
+        let id = DeviceID(keyDigest: Digest.sha256(key.spki.span))
         let now = control.now
         let device = Device(
             id: id,
@@ -114,7 +114,7 @@ struct DeviceRoutes {
             switch body["keyType"]?.string ?? "ec" {
             case "ec": made = try PrivateKey.p256()
             case "rsa": made = try PrivateKey.rsa(bits: max(2048, control.shared.config.deviceMinimumRSABits))
-            case let other: throw TLSError.credentials("keyType is ec or rsa, not '\(other.prefix(100))'")
+            case let other: throw TLSError.credentials("keyType is ec or rsa, not '\(other.excerpt)'")
             }
             try checkFit(made.publicKey.kind)
             return (made.publicKey, made)

@@ -62,6 +62,9 @@ package struct DeviceID: Hashable, Sendable, CustomStringConvertible {
 
     package init(_ value: UInt64) { self.value = value }
 
+    /// The device to which a public key belongs, by the SHA-256 of its SubjectPublicKeyInfo.
+    package init(keyDigest: [UInt8]) { value = keyDigest.prefix(8).reduce(0) { $0 << 8 | UInt64($1) } }
+
     package init?(hex: String) {
         // The standard library would take a sign for a digit.
         guard hex.utf8.count == 16, hex.utf8.allSatisfy({ hexValue($0) != nil }), let value = UInt64(hex, radix: 16)

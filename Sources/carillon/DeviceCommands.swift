@@ -4,7 +4,7 @@ import JSON
 import PushCore
 import TLS
 
-/// `carillon device enroll|list|show|remove`: who may connect.
+/// `carillon device enroll|renew|list|show|remove`: who may connect.
 enum DeviceCommands {
     static let all: [Command] = [
         Command(
@@ -109,7 +109,7 @@ enum DeviceCommands {
         }
         let gateway = try AdminGateway(invocation)
         // A key that is not known would be enrolled as a new device: who asks for that says `enroll`.
-        let id = deviceName(of: key.publicKey)
+        let id = DeviceID(keyDigest: Digest.sha256(key.publicKey.spki.span)).description
         let known = try gateway.parse(gateway.request("GET", "/v1/devices/\(id)"))
         let enrolment = try Enrolment(name: known["name"]?.string ?? id, key: key, gateway)
         let folder = try enrolment.replace(in: directory)
@@ -190,9 +190,4 @@ struct Enrolment {
         try Files.replace(Files.join(directory, "device.pem"), certificatePEM, mode: 0o600)
         return Files.absolute(directory)
     }
-}
-
-/// What a key makes its device's id.
-private func deviceName(of key: PublicKey) -> String {
-    hexadecimal(Array(Digest.sha256(key.spki.span).prefix(8)))
 }
