@@ -71,10 +71,7 @@ final class Backups: Sendable {
     func stop() {
         last.withLock { $0?.isCancelled = true }
         let end = Clock.monotonic() + 5_000_000_000
-        while case .running? = current?.state, Clock.monotonic() < end {
-            // Nobody sets the reply: waiting for it is how a thread sleeps here.
-            _ = Reply<Bool>().wait(milliseconds: 10)
-        }
+        while case .running? = current?.state, Clock.monotonic() < end { idle(milliseconds: 10) }
     }
 
     private func make(_ log: Log) {

@@ -105,8 +105,7 @@ extension Control {
     private func wait(until end: Int64, for done: () -> Bool) {
         while !done(), Clock.monotonic() < end {
             let rest = min(Self.tick.nanoseconds, end - Clock.monotonic())
-            // Nobody sets the reply: waiting for it is how a thread sleeps here.
-            _ = Reply<Bool>().wait(milliseconds: Int(max(rest, 0) / 1_000_000) + 1)
+            idle(milliseconds: Int(max(rest, 0) / 1_000_000) + 1)
         }
     }
 }

@@ -39,11 +39,8 @@ struct TestRoutes {
             guard let interval = Interval(setting: try body.text("stuck")) else {
                 throw .badRequest("stuck is a duration such as 5s")
             }
-            // One loop stands still, as if it waited for something that does not come. Nobody sets the reply.
-            let work: @Sendable (Loop) -> Void = { _ in
-                _ = Reply<Bool>().wait(milliseconds: Int(interval.milliseconds))
-            }
-            control.shared.mailboxes[0].post(.perform(work))
+            // One loop stands still, as if it waited for something that does not come.
+            control.shared.mailboxes[0].post(.perform { _ in idle(milliseconds: Int(interval.milliseconds)) })
         case "answer":
             let body = try object(request, ["status": .count, "reason": .text, "times": .count])
             let reason = try body.text("reason")

@@ -66,3 +66,9 @@ package final class Reply<Value: Sendable>: @unchecked Sendable {
         return value
     }
 }
+
+/// Lets a thread that may wait do nothing for so long.
+package func idle(milliseconds: Int) {
+    // Nobody ever sets it.
+    _ = Reply<Bool>().wait(milliseconds: milliseconds)
+}
