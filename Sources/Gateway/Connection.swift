@@ -15,6 +15,9 @@ enum Connection {
         }
     }
 
+    /// Whether its address counts it.
+    var isCounted: Bool { if case .pending(let connection) = self { connection.isCounted } else { true } }
+
     /// Whether what comes next is a step of the TLS handshake, or the Connect with its signature: costly things.
     var isOpening: Bool {
         switch self {

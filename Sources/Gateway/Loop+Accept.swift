@@ -12,7 +12,9 @@ final class LoopListener: Sendable {
         case device
 
         /// The doorway that leads there: devices have their own, so that a storm of theirs holds no provider up.
-        var doorway: Int { self == .device ? 1 : 0 }
+        var doorway: Int { Self.doorway(isDevice: self == .device) }
+
+        static func doorway(isDevice: Bool) -> Int { isDevice ? 1 : 0 }
     }
 
     let door: Door
@@ -162,10 +164,7 @@ extension Loop {
         guard let connection = connections[token] else { return }
         poller.remove(connection.stream.descriptor.number)
         connections.remove(token)
-        if case .pending(let pending) = connection, !pending.isCounted {
-        } else {
-            shared.addresses.left(connection.peer)
-        }
+        if connection.isCounted { shared.addresses.left(connection.peer) }
         switch connection {
         case .pending: break
         case .provider(let provider):

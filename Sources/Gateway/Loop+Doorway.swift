@@ -63,7 +63,7 @@ extension Loop {
 
     /// A connection is in, or gone: others may come.
     func leaveDoorway(_ token: UInt64, isDevice: Bool) {
-        let place = isDevice ? 1 : 0
+        let place = LoopListener.Door.doorway(isDevice: isDevice)
         change(place) { $0.leave(token) }
         while let next = change(place, { $0.next(at: now) }) {
             guard case .pending(let connection) = connections[next] else { continue }
@@ -79,7 +79,7 @@ extension Loop {
         guard !handshakes.isEmpty else { return }
         for token in handshakes.take() {
             guard let connection = connections[token] else { continue }
-            doorways[connection.isDevice ? 1 : 0].hear(token, at: now)
+            doorways[LoopListener.Door.doorway(isDevice: connection.isDevice)].hear(token, at: now)
             read(connection)
             endHandshake(token)
         }
@@ -91,7 +91,8 @@ extension Loop {
     /// When TLS is done the place is another's. The connection has yet to say what it wants, and must do so soon.
     private func endHandshake(_ token: UInt64) {
         guard let connection = connections[token], connection.stream.isEstablished else { return }
-        let (place, network) = (connection.isDevice ? 1 : 0, connection.peer.network)
+        let place = LoopListener.Door.doorway(isDevice: connection.isDevice)
+        let network = connection.peer.network
         guard doorways[place].hasPlace(token) else { return }
         leaveDoorway(token, isDevice: connection.isDevice)
         guard connection.isSilent else { return }
@@ -159,8 +160,7 @@ extension Loop {
 
     private func refuseWithoutHeader(_ connection: PendingConnection, _ error: ProxyHeaderError) {
         shared.metrics.refused(.proxy)
-        if now >= nextComplaint || nextComplaint - now > Limits.complaints {
-            nextComplaint = now + Limits.complaints
+        if proxyLines.admit(at: now) != nil {
             shared.log.warning(
                 "a connection without a PROXY header of version 2 is refused",
                 LogField("cause", "\(error)"),

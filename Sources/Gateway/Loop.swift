@@ -42,7 +42,8 @@ final class Loop {
     var catalog: Catalog
     var contexts: TLSContexts
     var verifier: ProviderTokenVerifier
-    var lints = ToldLints()
+    /// For lines about what is odd: a provider repeats its mistakes with each request.
+    var lintLines: [ProviderLint: LogPace] = [:]
     var proof: DeviceProof
     let judge = PayloadJudge()
     let answer = HTTP2Answer()
@@ -74,6 +75,8 @@ final class Loop {
     var handshakes = HandshakeQueue()
     /// For lines about abuse, of which there may be very many.
     var abuseLines = LogPace(every: Limits.abuseLogInterval)
+    /// For lines about what a load balancer does wrong.
+    var proxyLines = LogPace(every: Limits.proxyLogInterval)
     private var mail: [LoopMessage] = []
     private var batches: [UInt64: [PushAddress]] = [:]
     /// Pushes whose payloads are being read, by batch.
@@ -86,8 +89,6 @@ final class Loop {
     private var lastBatch: UInt64 = 0
     private var nextSweep: Moment
     private var nextSample = Moment(nanoseconds: 0)
-    /// Before it no more is said of what a balancer does wrong.
-    var nextComplaint = Moment(nanoseconds: 0)
     private var isStopped = false
     /// Sees what happens to pushes while no delivery log does: for simulations.
     var witness: (([DeliveryEvent]) -> Void)?

@@ -29,23 +29,11 @@ package enum ProviderLint: String, CaseIterable, Sendable {
     static let milliseconds: UInt64 = 100_000_000_000
 }
 
-/// When each lint was last told: a provider repeats its mistakes with each request.
-struct ToldLints {
-    private var told: [ProviderLint: Moment] = [:]
-
-    /// Whether it is time to tell this one again; it then counts as told.
-    mutating func isDue(_ lint: ProviderLint, at now: Moment) -> Bool {
-        if let last = told[lint], now - last < Limits.lintPause { return false }
-        told[lint] = now
-        return true
-    }
-}
-
 extension Loop {
     /// Counts what is odd, and says it now and then.
     func note(_ lint: ProviderLint, _ connection: ProviderConnection) {
         shared.metrics.noticed(lint)
-        guard lints.isDue(lint, at: now) else { return }
+        guard lintLines[lint, default: LogPace(every: Limits.lintLogInterval)].admit(at: now) != nil else { return }
         shared.log.warning(
             "a provider sends something odd",
             LogField("hint", lint.hint),

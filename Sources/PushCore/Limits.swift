@@ -33,7 +33,7 @@ package enum Limits {
     /// Bytes of a device's frame after that: the longest Filter needs a third of it.
     package static let frame = 256 * 1024
     /// How often a loop tells the same oddity of providers: with each request it would fill the log.
-    package static let lintPause = Interval.seconds(60)
+    package static let lintLogInterval = Interval.seconds(60)
     /// Sessions of a device that end by a fault within `deviceFaultSpan` before it is refused for `quarantine`: a bad
     /// network breaks no frames, so that the third is no accident, and two more may come of a restart.
     package static let deviceFaults = 5
@@ -86,7 +86,7 @@ package enum Limits {
     /// `device.idleTimeout` is long, come to it.
     package static let devicePatience = (idle: 600, interval: 30, probes: 4)
     /// How often a loop may complain about what its balancer sends: strangers can make it wrong as often as they like.
-    package static let complaints = Interval.seconds(10)
+    package static let proxyLogInterval = Interval.seconds(10)
     /// Connections that a loop takes from one listener in a turn: the open ones wait meanwhile.
     package static let acceptsPerTurn = 64
     /// Between two lines of a loop about providers that were cut off: who abuses us must not fill the log as well.
