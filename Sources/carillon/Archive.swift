@@ -40,7 +40,7 @@ struct ArchiveWriter {
         let digest = RunningDigest()
         var left = size
         while left > 0 {
-            let part = try Files.readPart(source, limit: min(left, 1 << 20), name: name)
+            let part = try Files.readPart(source, limit: min(left, partLimit), name: name)
             guard !part.isEmpty else { throw .failed(code: "file", message: "\(name) became shorter") }
             digest.update(part.span)
             try write(part)
@@ -54,7 +54,7 @@ struct ArchiveWriter {
     mutating func finish() throws(CommandError) {
         let text = Array(sums.utf8)
         try write(header(of: ArchiveEntry(name: Self.sumsName, size: text.count)) + text + padding(after: text.count))
-        try write([UInt8](repeating: 0, count: 1024))
+        try write([UInt8](repeating: 0, count: 2 * ArchiveHeader.blockCount))
     }
 
     private func write(_ bytes: [UInt8]) throws(CommandError) {
@@ -79,7 +79,7 @@ struct ArchiveReader {
 
     /// The next file, whose content is then to be read whole; nil at the end.
     func next() throws(CommandError) -> ArchiveEntry? {
-        let block = try Files.readExactly(descriptor, ArchiveHeader.blockCount, name: path)
+        let block = try read(ArchiveHeader.blockCount)
         if block.allSatisfy({ $0 == 0 }) { return nil }
         guard let entry = ArchiveHeader.entry(block) else { throw damaged }
         return entry
@@ -91,14 +91,25 @@ struct ArchiveReader {
         let digest = RunningDigest()
         var left = entry.size
         while left > 0 {
-            let part = try Files.readPart(descriptor, limit: min(left, 1 << 20), name: path)
+            let part = try Files.readPart(descriptor, limit: min(left, partLimit), name: path)
             guard !part.isEmpty else { throw damaged }
             digest.update(part.span)
             try body(part)
             left -= part.count
         }
-        _ = try Files.readExactly(descriptor, padding(after: entry.size).count, name: path)
+        _ = try read(padding(after: entry.size).count)
         return digest.finish()
+    }
+
+    /// Exactly so many bytes; an archive that ends before is refused.
+    private func read(_ count: Int) throws(CommandError) -> [UInt8] {
+        var bytes: [UInt8] = []
+        while bytes.count < count {
+            let part = try Files.readPart(descriptor, limit: count - bytes.count, name: path)
+            guard !part.isEmpty else { throw damaged }
+            bytes += part
+        }
+        return bytes
     }
 
     var damaged: CommandError {
@@ -106,7 +117,10 @@ struct ArchiveReader {
     }
 }
 
-/// Files begin at multiples of 512.
+/// The most of a file that is in memory at a time.
+private let partLimit = 1 << 20
+
+/// Files begin at multiples of a block.
 private func padding(after size: Int) -> [UInt8] {
     let rest = size % ArchiveHeader.blockCount
     return [UInt8](repeating: 0, count: rest == 0 ? 0 : ArchiveHeader.blockCount - rest)
@@ -119,7 +133,7 @@ enum ArchiveHeader {
 
     /// Where the fields stand that we use.
     private enum Field {
-        static let name = 0..<100
+        static let name = 0..<nameCount
         static let mode = 100..<108
         static let owner = 108..<116
         static let group = 116..<124
@@ -150,7 +164,7 @@ enum ArchiveHeader {
             number(block[Field.checksum]) == sum(block), block[Field.type] == UInt8(ascii: "0")
         else { return nil }
         let name = String(decoding: block[Field.name].prefix { $0 != 0 }, as: UTF8.self)
-        let isSafe = !name.isEmpty && !name.hasPrefix("/") && !name.split(separator: "/").contains("..")
+        let isSafe = !name.isEmpty && Files.staysInside(name)
         guard isSafe, let size = fileSize(block[Field.size]) else { return nil }
         return ArchiveEntry(name: name, size: size)
     }

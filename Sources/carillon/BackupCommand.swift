@@ -86,8 +86,10 @@ enum BackupCommand {
     }
 }
 
-/// The names in a backup.
+/// What is known of every backup.
 enum Backup {
+    /// The most that a file in it may hold, but for the store: settings, keys and certificates are far smaller.
+    static let smallLimit = 8 << 20
     static let settingsName = "carillon.conf"
     static let storeName = "carillon.db"
 }
@@ -132,17 +134,13 @@ extension Instance {
         let folders = ["pki", "keys"].flatMap { folder in
             Files.names(in: path(folder)).map { "\(folder)/\($0)" }
         }
-        let others = [config.tlsCertificate, config.tlsKey, config.tlsCA].filter(Self.isInside)
+        let others = [config.tlsCertificate, config.tlsKey, config.tlsCA].filter(Files.staysInside)
         let names = Set(tokens + folders + others).filter { Files.isFile(path($0)) }
         return [(Backup.settingsName, configPath)] + names.sorted().map { ($0, path($0)) }
     }
 
     /// Files that the settings name and a backup leaves out, because they are not the instance's.
     var externalPaths: [String] {
-        [config.tlsCertificate, config.tlsKey, config.tlsCA].filter { !Self.isInside($0) }.map(path)
-    }
-
-    private static func isInside(_ path: String) -> Bool {
-        !path.hasPrefix("/") && !path.split(separator: "/").contains("..")
+        [config.tlsCertificate, config.tlsKey, config.tlsCA].filter { !Files.staysInside($0) }.map(path)
     }
 }

@@ -2,9 +2,6 @@ import Glibc
 
 // Files that are too large to be held in memory.
 extension Files {
-    /// The most that a backup's file may hold, but for the store: settings, keys and certificates are far smaller.
-    static let smallLimit = 8 << 20
-
     /// Lends an open file and its size.
     static func withFile<Value>(
         _ path: String,
@@ -28,19 +25,6 @@ extension Files {
             part.removeLast(limit - count)
             return part
         }
-    }
-
-    /// Exactly so many bytes; a file that ends before is refused.
-    static func readExactly(_ descriptor: Int32, _ count: Int, name: String) throws(CommandError) -> [UInt8] {
-        var bytes: [UInt8] = []
-        while bytes.count < count {
-            let part = try readPart(descriptor, limit: count - bytes.count, name: name)
-            guard !part.isEmpty else {
-                throw .failed(code: "damaged", message: "\(name) is no backup of carillon, or it is cut off")
-            }
-            bytes += part
-        }
-        return bytes
     }
 
     /// How many bytes a file has; nil if there is none.

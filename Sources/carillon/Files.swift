@@ -149,6 +149,11 @@ enum Files {
         )
     }
 
+    /// Whether a path leads nowhere out of the folder that it is relative to.
+    static func staysInside(_ path: String) -> Bool {
+        !path.hasPrefix("/") && !path.split(separator: "/").contains("..")
+    }
+
     /// The path from the root, with links followed where it exists.
     static func absolute(_ path: String) -> String {
         if let resolved = realpath(path, nil) {

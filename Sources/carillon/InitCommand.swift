@@ -54,7 +54,7 @@ enum InitCommand {
 
     /// Refuses a folder that holds an instance, or a part of one.
     static func refuseOccupied(_ directory: String) throws(CommandError) {
-        for name in ["carillon.conf", "admin.token", "pki", "keys", "data"] {
+        for name in ["carillon.conf", "admin.token"] + Instance.folders {
             let path = Files.join(directory, name)
             guard Files.exists(path) else { continue }
             throw .failed(code: "exists", message: "\(directory) already holds an instance: \(path) is there")
@@ -67,7 +67,7 @@ enum InitCommand {
         settings: [String: String],
         to directory: String
     ) throws(CommandError) {
-        for name in ["pki", "keys", "data"] { try Files.createDirectory(Files.join(directory, name)) }
+        for name in Instance.folders { try Files.createDirectory(Files.join(directory, name)) }
         let secrets: [(name: String, bytes: [UInt8])] = [
             ("pki/ca.pem", material.authority.certificatePEM),
             ("pki/ca.key", material.authority.keyPEM),

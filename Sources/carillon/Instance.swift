@@ -10,6 +10,9 @@ struct Instance: Sendable {
     /// The variables of the process. Read once: a gateway that guards its memory may not read them again.
     let variables: [String: String]
 
+    /// The folders that each instance has beside its settings.
+    static let folders = ["pki", "keys", "data"]
+
     var config: Config { loaded.config }
     var directory: String { Files.split(configPath).directory }
 

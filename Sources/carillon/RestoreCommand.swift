@@ -21,7 +21,6 @@ enum RestoreCommand {
         try InitCommand.refuseOccupied(typed)
         // Read twice: nothing is written of an archive that is not whole.
         let settings = try verify(source)
-        umask(0o077)
         let isNew = !Files.exists(typed)
         if isNew { try Files.createDirectory(typed) }
         let directory = Files.absolute(typed)
@@ -32,7 +31,7 @@ enum RestoreCommand {
         } catch {
             for path in written { unlink(path) }
             // Those that hold something else stay.
-            for folder in ["pki", "keys", "data"] { rmdir(Files.join(directory, folder)) }
+            for folder in Instance.folders { rmdir(Files.join(directory, folder)) }
             if isNew { rmdir(directory) }
             throw error
         }
@@ -63,7 +62,7 @@ enum RestoreCommand {
             while let entry = try archive.next() {
                 let isSettings = entry.name == Backup.settingsName
                 let isSums = entry.name == ArchiveWriter.sumsName
-                guard entry.size <= Files.smallLimit || entry.name == Backup.storeName else { throw archive.damaged }
+                guard entry.size <= Backup.smallLimit || entry.name == Backup.storeName else { throw archive.damaged }
                 let digest = try archive.content(entry) { part in
                     if isSettings { settings += part }
                     if isSums { said += part }
@@ -82,7 +81,7 @@ enum RestoreCommand {
         to directory: String,
         _ written: inout [String]
     ) throws(CommandError) -> RestoredStore {
-        for folder in ["pki", "keys", "data"] { try Files.createDirectory(Files.join(directory, folder)) }
+        for folder in Instance.folders { try Files.createDirectory(Files.join(directory, folder)) }
         let store = try storePath(settings, in: directory)
         var paths: [String] = []
         defer { written = paths }
@@ -107,7 +106,7 @@ enum RestoreCommand {
         }
         let facts = try inspect(store)
         try Files.create(Files.join(directory, Backup.settingsName), settings, mode: 0o644)
-        for folder in ["pki", "keys", "data", ""] {
+        for folder in Instance.folders + [""] {
             try Files.syncFolder(of: Files.join(directory, "\(folder)/."))
         }
         return facts
