@@ -1,7 +1,7 @@
 /// How much a peer may send that costs something and brings nothing: PING, SETTINGS, empty DATA, broken requests.
 ///
 /// Each costs what it costs us. Time and answered requests make up for it, so that a client that keeps its connection
-/// alive, or sends frames of its own with each request, never runs out.
+/// alive, or sends frames of its own with each request, never runs out (docs/decisions/0035-patience.md).
 struct Patience {
     /// What may be owed.
     let limit: Int

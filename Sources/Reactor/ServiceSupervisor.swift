@@ -2,7 +2,8 @@ import CLinux
 import Glibc
 
 /// The service manager that started the process, told by datagrams how it goes (sd_notify(3)). What cannot be told is
-/// dropped: the gateway serves whether or not someone listens.
+/// dropped: the gateway serves whether or not someone listens. Why not by systemd's library is told in
+/// docs/decisions/0031-datagrams-for-systemd.md.
 package final class ServiceSupervisor: Sendable {
     private let socket: FileDescriptor
     private let address: sockaddr_un

@@ -43,7 +43,8 @@ package func copyStore(
 ) throws(StoreError) -> StoreFacts {
     let source = try Database(file: path)
     try source.execute("pragma query_only = on; pragma busy_timeout = 2000; pragma mmap_size = 0")
-    // One read transaction over all pieces: a copy that began a new one with each would begin anew with each commit.
+    // One read transaction over all pieces: a copy that began a new one with each would begin anew with each commit
+    // (decision 0022).
     try source.execute("begin")
     _ = try source.number("pragma schema_version")
     _ = try source.number("select count(*) from sqlite_schema")
@@ -86,7 +87,9 @@ private func inspect(_ path: String, check: String) throws(StoreError) -> StoreF
 
 /// How a copy is cut into pieces.
 private enum Piece {
-    /// Pages of 4 KiB: a millisecond of work, and the most that is copied between two looks at `goesOn`.
+    /// Bytes of a page, as `Schema` makes them.
+    static let pageBytes = 4096
+    /// Pages: a millisecond of work, and the most that is copied between two looks at `goesOn`.
     static let pages: Int32 = 256
     /// Bytes after which the copy is synced: what is left to the system until the end would hold up the commits of the
     /// store for as long as it takes to write all of it.
@@ -112,8 +115,8 @@ private func copyPages(
     while code == SQLITE_OK {
         let start = Clock.monotonic()
         code = sqlite3_backup_step(copy, Piece.pages)
-        let total = Int(sqlite3_backup_pagecount(copy)) * 4096
-        let now = total - Int(sqlite3_backup_remaining(copy)) * 4096
+        let total = Int(sqlite3_backup_pagecount(copy)) * Piece.pageBytes
+        let now = total - Int(sqlite3_backup_remaining(copy)) * Piece.pageBytes
         unsynced += now - done
         done = now
         if unsynced >= Piece.synced {

@@ -3,7 +3,8 @@ import TLS
 /// A certificate and its key: two files that belong together, and must to whoever reads them at any moment.
 ///
 /// They cannot be replaced at once. So the new key is put behind the old one first, then the certificate is replaced,
-/// then the old key goes: whichever certificate is there, its key is there. A crash in between leaves a key too many.
+/// then the old key goes: whichever certificate is there, its key is there. A crash in between leaves a key too many
+/// (docs/decisions/0021-certificates-over-the-years.md).
 struct CertificatePair: Equatable {
     let certificatePath: String
     let keyPath: String

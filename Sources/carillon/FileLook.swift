@@ -1,5 +1,5 @@
 /// Files that are looked at again and again, to see when they change. A change counts once two looks in a row see the
-/// same: whoever writes several files, or one in parts, is done by then.
+/// same: whoever writes several files, or one in parts, is done by then (docs/decisions/0030-files-are-looked-at.md).
 struct FileLook {
     private var paths: [String]
     private var taken: [FileMark?]
