@@ -10,16 +10,16 @@ import TLS
 /// Requests to the admin API of a gateway with one loop and nothing in it, one to a line: `METHOD TARGET BODY`. Each
 /// gets an answer in the API's form, reading changes nothing, pages are the list, and what was made is listed.
 func fuzzAdmin(_ input: [UInt8]) {
-    let door = AdminDoor()
-    defer { door.close() }
+    let admin = AdminInstance()
+    defer { admin.close() }
     for line in input.split(separator: UInt8(ascii: "\n")).prefix(8) {
         let parts = line.split(separator: UInt8(ascii: " "), maxSplits: 2, omittingEmptySubsequences: false)
         guard parts.count > 1, !isSlow(line) else { continue }
         let body = parts.count > 2 ? Array(parts[2]) : []
         let method = String(decoding: parts[0], as: UTF8.self)
-        let answer = door.answer(method, String(decoding: parts[1], as: UTF8.self), body)
-        if method == "POST", answer.status == 201 { checkMade(answer, door) }
-        for list in lists { checkPages(list, door) }
+        let answer = admin.answer(method, String(decoding: parts[1], as: UTF8.self), body)
+        if method == "POST", answer.status == 201 { checkMade(answer, admin) }
+        for list in lists { checkPages(list, admin) }
     }
 }
 
@@ -32,8 +32,8 @@ private func isSlow(_ line: ArraySlice<UInt8>) -> Bool {
 }
 
 /// What was made stands in one of the lists as it was answered.
-private func checkMade(_ answer: Answer, _ door: AdminDoor) {
-    let all = lists.flatMap { door.answer("GET", "/v1/\($0)?limit=1000", []).items }
+private func checkMade(_ answer: Answer, _ admin: AdminInstance) {
+    let all = lists.flatMap { admin.answer("GET", "/v1/\($0)?limit=1000", []).items }
     let ids = ["bundle", "keyID", "id", "token"]
     let isListed = all.contains { item in
         let name = ids.first { item[$0] != nil }
@@ -44,12 +44,12 @@ private func checkMade(_ answer: Answer, _ door: AdminDoor) {
 }
 
 /// One by one the items are those of the whole list.
-private func checkPages(_ list: String, _ door: AdminDoor) {
-    let whole = door.answer("GET", "/v1/\(list)?limit=1000", [])
+private func checkPages(_ list: String, _ admin: AdminInstance) {
+    let whole = admin.answer("GET", "/v1/\(list)?limit=1000", [])
     precondition(whole.status == 200 && whole.body?["next"] == .null, "a short list has one page")
     var (items, after): ([JSONValue], String?) = ([], nil)
     repeat {
-        let page = door.answer("GET", "/v1/\(list)?limit=1" + (after.map { "&after=\($0)" } ?? ""), [])
+        let page = admin.answer("GET", "/v1/\(list)?limit=1" + (after.map { "&after=\($0)" } ?? ""), [])
         items += page.items
         after = page.body?["next"]?.string
         precondition(items.count <= whole.items.count, "pages go on for ever")
@@ -65,7 +65,7 @@ private struct Answer {
 }
 
 /// The routes of a gateway, its loop and its store, each on its thread; time stands still.
-private final class AdminDoor {
+private final class AdminInstance {
     private let routes: AdminRoutes
     private let loop: Worker
     private let shared: LoopShared

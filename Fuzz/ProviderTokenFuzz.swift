@@ -69,18 +69,7 @@ private func checkScheme(_ header: [UInt8]) {
     precondition(bearerTokenStart(header.span) == (isBearer ? 7 : nil), "another scheme")
 }
 
-private func base64URL(_ bytes: [UInt8]) -> [UInt8] {
-    var text: [UInt8] = []
-    for byte in base64Encoded(bytes).utf8 {
-        switch byte {
-        case UInt8(ascii: "="): break
-        case UInt8(ascii: "+"): text.append(UInt8(ascii: "-"))
-        case UInt8(ascii: "/"): text.append(UInt8(ascii: "_"))
-        default: text.append(byte)
-        }
-    }
-    return text
-}
+private func base64URL(_ bytes: [UInt8]) -> [UInt8] { Array(base64URLEncoded(bytes).utf8) }
 
 private enum Fixed {
     static let now = Moment(seconds: 1_700_000_000)

@@ -293,9 +293,9 @@ struct Model {
 
     func complaint(_ what: String, _ serial: Int) -> Complaint {
         let push = pushes[serial]
-        let which =
-            "push \(serial) (number \(push.number), priority \(push.priority.rawValue)) of device \(push.device), topic \(push.topic)"
-        return Complaint("\(which), \(what)", device: push.device, serial: serial)
+        let which = "push \(serial) (number \(push.number), priority \(push.priority.rawValue))"
+        let whose = "device \(push.device), topic \(push.topic)"
+        return Complaint("\(which) of \(whose), \(what)", device: push.device, serial: serial)
     }
 }
 

@@ -46,7 +46,7 @@ final class SimulatedDisk: Sendable {
                 snapshot.lastPushNumber = state.reserved
                 state.reserved += Self.reservedBlock
                 // As the store on a disk does: the payloads stay there.
-                snapshot.pushes = snapshot.pushes.map { unloaded($0) }
+                snapshot.pushes = snapshot.pushes.map(Sample.unloaded)
                 return snapshot
             }
         }
@@ -86,22 +86,4 @@ final class SimulatedStore: MessageStore {
     func commit(_ changes: [StoreChange]) throws(StoreError) { try disk.commit(changes).get() }
     func maintain(at now: Moment) throws(StoreError) -> Bool { false }
     func close() {}
-}
-
-/// As a store gives it back at the start.
-private func unloaded(_ push: Push) -> Push {
-    Push(
-        number: push.number,
-        registration: push.registration,
-        apnsID: push.apnsID,
-        uniqueID: push.uniqueID,
-        priority: push.priority,
-        type: push.type,
-        expires: push.expires,
-        acceptedAt: push.acceptedAt,
-        content: PushContent(
-            storedPayloadCount: push.content.payloadCount,
-            collapseID: Array(push.content.collapseID)
-        )
-    )
 }

@@ -26,6 +26,7 @@ final class SimulatedProvider {
     private(set) var isLeaving = false
     private(set) var open: [UInt32: (serial: Int, signedAt: Moment)] = [:]
     private var nextStream: UInt32 = 1
+    private var hasGreeted = false
     private var isReady = false
     private var streamLimit = 1
     private var window = 65_535
@@ -44,8 +45,6 @@ final class SimulatedProvider {
         decoder = try HeaderDecoder()
         hasGreeted = false
     }
-
-    private var hasGreeted = false
 
     /// Says the first words, once the handshake is done.
     func greet() {
@@ -150,8 +149,3 @@ private func literal(_ text: String) -> [UInt8] {
 }
 
 private func word(_ bytes: ArraySlice<UInt8>) -> UInt32 { bytes.prefix(4).reduce(0) { $0 << 8 | UInt32($1) } }
-
-private func hexadecimal(_ bytes: [UInt8]) -> String {
-    let digits = Array("0123456789abcdef".utf8)
-    return String(decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
-}

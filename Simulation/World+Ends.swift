@@ -33,7 +33,7 @@ extension World {
     /// All that can fail stops failing, all devices come and take what there is: then nothing is left.
     func settle() throws {
         note("settle")
-        (heldStoreTurns, step) = (0, step)
+        heldStoreTurns = 0
         disk.fail(next: 0)
         for device in devices { try deafen(device, false) }
         var left = Self.patience

@@ -20,7 +20,7 @@ final class World {
     let identity: Identity
     private(set) var circumstances: Circumstances
     private let change: (inout Config) -> Void
-    let clock = GatewayClock(standingAt: Moment(seconds: 2_500_000_000))
+    let clock = GatewayClock(standingAt: World.start)
     let disk = SimulatedDisk()
     var random: SeededRandom
     var gateway: HandTurnedGateway
@@ -42,6 +42,7 @@ final class World {
     /// Bytes that the kernel keeps of what a device does not read: few, so that the gateway has to keep the rest.
     private static let socketBuffer: Int32 = 16 * 1024
     private static let providerCount = 3
+    private static let start = Moment(seconds: 2_500_000_000)
 
     /// `change` has the last word on the settings.
     init(seed: UInt64, identity: Identity, change: @escaping (inout Config) -> Void) throws {
@@ -68,14 +69,14 @@ final class World {
         let apps = SimulatedTopics.bundles.map {
             StoreChange.saveApp(App(bundle: $0, team: Identity.team, broadcast: false))
         }
-        let start = Moment(seconds: 2_400_000_000)
+        let before = Self.start - .days(1000)
         let key = ProviderKey(
             keyID: Identity.keyID,
             team: Identity.team,
             environment: .all,
             topics: [],
             publicKey: identity.providerKey.publicKey.spki,
-            createdAt: start,
+            createdAt: before,
             revokedAt: nil
         )
         let devices = identity.devices.map { credentials in
@@ -99,7 +100,7 @@ final class World {
         trace.add(
             Trace.Entry(
                 step: step,
-                milliseconds: now.milliseconds - 2_500_000_000_000,
+                milliseconds: now.milliseconds - Self.start.milliseconds,
                 device: device,
                 what: what,
                 first: first,

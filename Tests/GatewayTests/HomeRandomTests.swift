@@ -206,7 +206,7 @@ private struct HomeRun {
         promised = promised.filter { stored[$0.key] != nil }
         successors = [:]
         for number in stored.keys.sorted() {
-            if let push = stored[number] { bench.home.restore(unloaded(push), for: bench.registration) }
+            if let push = stored[number] { bench.home.restore(Sample.unloaded(push), for: bench.registration) }
         }
         for event in bench.home.events {
             let newer = stored.keys.filter {
@@ -214,23 +214,5 @@ private struct HomeRun {
             }
             successors[event.number] = newer.min()
         }
-    }
-
-    /// As the store gives it back.
-    private func unloaded(_ push: Push) -> Push {
-        Push(
-            number: push.number,
-            registration: push.registration,
-            apnsID: push.apnsID,
-            uniqueID: push.uniqueID,
-            priority: push.priority,
-            type: push.type,
-            expires: push.expires,
-            acceptedAt: push.acceptedAt,
-            content: PushContent(
-                storedPayloadCount: push.content.payloadCount,
-                collapseID: Array(push.content.collapseID)
-            )
-        )
     }
 }

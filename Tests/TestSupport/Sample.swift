@@ -7,6 +7,24 @@ package enum Sample {
     /// What a push says unless told otherwise.
     package static let payload = Array(#"{"aps":{}}"#.utf8)
 
+    /// A push as a store on a disk gives it back at the start: its payload stays there.
+    package static func unloaded(_ push: Push) -> Push {
+        Push(
+            number: push.number,
+            registration: push.registration,
+            apnsID: push.apnsID,
+            uniqueID: push.uniqueID,
+            priority: push.priority,
+            type: push.type,
+            expires: push.expires,
+            acceptedAt: push.acceptedAt,
+            content: PushContent(
+                storedPayloadCount: push.content.payloadCount,
+                collapseID: Array(push.content.collapseID)
+            )
+        )
+    }
+
     /// A push that was accepted at `at` and expires a day later unless told otherwise.
     package static func push(
         _ number: UInt64,
