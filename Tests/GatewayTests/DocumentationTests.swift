@@ -26,6 +26,27 @@ import Testing
         expect(provider.rows(under: "Limits"), columns: [0, 1], are: wanted)
     }
 
+    @Test func `a number that operators are told is the source's`() {
+        let table = "Sources/Admin/ConnectionTable.swift"
+        let span = Limits.deviceFaultSpan.milliseconds / 60_000
+        let told = [
+            "holds fewer than \(Limits.adminTokenMinimum) characters",
+            "Past \(Document.value(of: "places", in: table)) connections",
+            "at most \(Document.value(of: "followers", in: table)) may follow the log",
+            "leave at \(Limits.farewellsPerTick * 50 / 1000),000 a second",
+            "beyond \(Limits.logLinesPerSecond) lines a second",
+            "the \(Limits.rememberedNonces) newest of the device",
+            "in \(Limits.deviceFaults) sessions within \(span) minutes",
+            "refused for \(Limits.quarantine.milliseconds / 60_000) minutes",
+        ]
+        for words in told where !operations.words.contains(words) {
+            Issue.record("docs/operations.md does not say: \(words)")
+        }
+        #expect(
+            Document("docs/device-protocol.md").words.contains("the last \(Limits.rememberedNonces) in ten minutes")
+        )
+    }
+
     @Test func `every setting stands with its default, values and reason`() {
         let wanted = Config.keys.map { key in
             let values = key.bounds.map { "\($0.minimum) to \($0.maximum)" } ?? key.expected
@@ -56,6 +77,8 @@ import Testing
         expect(operations.rows(under: "How a provider token is judged"), columns: [0], are: verifications)
         let abuses = HTTP2Abuse.allCases.map { [$0.rawValue] }
         expect(operations.rows(under: "How abuse of HTTP/2 is met"), columns: [0], are: abuses)
+        let lints = ProviderLint.allCases.map { [$0.rawValue] }
+        expect(operations.rows(under: "What is odd about a provider"), columns: [0], are: lints)
         let refusals = Metrics.Refused.allCases.map { [$0.rawValue] }
         expect(operations.rows(under: "Why a connection is refused"), columns: [0], are: refusals)
     }
@@ -117,6 +140,9 @@ struct Document: CustomTestStringConvertible, Sendable {
     }
 
     var testDescription: String { path }
+
+    /// All of it in one line.
+    var words: String { text.split(whereSeparator: \.isWhitespace).joined(separator: " ") }
 
     /// The cells of the first table under a heading, without code marks; neither its head nor its rule.
     func rows(under heading: String) -> [[String]] {
