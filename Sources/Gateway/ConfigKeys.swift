@@ -239,8 +239,8 @@ extension Config {
             "limits.handshakes",
             \.limitsHandshakes,
             .count(1...10_000),
-            "TLS handshakes at a time per event loop, of devices and of providers: each costs more than ten pushes, and "
-                + "pushes go first."
+            "TLS handshakes at a time per event loop, of devices and of providers: each costs more than ten pushes, "
+                + "and pushes go first."
         ).live,
         ConfigKey(
             "limits.failuresPerAddress",

@@ -60,9 +60,8 @@ package enum MetricName: String, CaseIterable, Sendable {
         case .providerRequestSeconds, .providerTokenAge, .deliverySeconds, .storeCommitSeconds, .storeBatchSize:
             .histogram
         case .providerConnections, .handshakesOpen, .notificationsStored, .notificationsStoredOldest, .queueLimit,
-            .deviceSessions,
-            .registrations, .storeQueueDepth, .loopLag, .certificateExpires, .buildInfo, .processResident,
-            .processDescriptors, .processMaximumDescriptors, .processStart, .storeFailing:
+            .deviceSessions, .registrations, .storeQueueDepth, .storeFailing, .loopLag, .certificateExpires, .buildInfo,
+            .processResident, .processDescriptors, .processMaximumDescriptors, .processStart:
             .gauge
         }
     }

@@ -11,8 +11,8 @@ import Testing
             """
             {"version":"1.0","environment":"development","startedAt":"2026-01-01T00:00:00.000Z","draining":false,
              "sessions":2,"queued":3,"queuedOldestSeconds":7300,"acceptedPerSecond":1.25,"deliveredPerSecond":0,
-             "deliverySecondsP50":0.0012,"deliverySecondsP99":null,"storeLagSeconds":0.01,"certificateSecondsLeft":864000,
-             "authoritySecondsLeft":8640000}
+             "deliverySecondsP50":0.0012,"deliverySecondsP99":null,"storeLagSeconds":0.01,
+             "certificateSecondsLeft":864000,"authoritySecondsLeft":8640000}
             """
         )
         #expect(

@@ -36,7 +36,8 @@ struct SourceFile: CustomTestStringConvertible, Sendable {
     /// Those that are the product, and what measures it.
     static let product = swift.filter { $0.path.hasPrefix("Sources/") || $0.path.hasPrefix("Benchmarks/") }
     /// Every text that a stranger reads or runs, but for this test, which must name what it bans.
-    static let written = files(in: ["Sources", "Simulation", "Benchmarks", "Tests", "Fuzz", "scripts", ".ci", "docs"]) { path in
+    static let written = files(in: ["Sources", "Simulation", "Benchmarks", "Tests", "Fuzz", "scripts", ".ci", "docs"]) {
+        path in
         let kind = path.split(separator: "/").last?.split(separator: ".").dropFirst().last ?? ""
         return ["", "swift", "c", "cpp", "h", "md", "py", "txt", "modulemap"].contains(kind)
             && !path.hasPrefix("Tests/TidyTests/") && !path.contains("/corpus/") && !path.contains("/crashes/")
