@@ -5,8 +5,11 @@ import PushCore
 package struct Run {
     /// What a run is to be.
     package struct Plan {
+        /// All that is random follows from it.
         package var seed: UInt64
+        /// The most that are taken; a finding ends it sooner.
         package var steps: Int
+        /// Devices that take part.
         package var deviceCount: Int
         /// The name of a fault that is planted; nil for none.
         package var fault: String?

@@ -122,12 +122,6 @@ package final class HandTurnedGateway {
     /// What the metric says is held.
     package var heldMetric: Int { shared.metrics.held.value }
 
-    /// What the metric says is connected.
-    package var sessionsMetric: Int { shared.metrics.sessions.value }
-
-    /// Connections of all loops.
-    package var connectionCount: Int { loops.reduce(0) { $0 + $1.connections.count } }
-
     /// The most bytes that wait for one device's socket.
     package var mostUnsent: Int {
         loops.lazy.flatMap(\.connections.all).map { entry in

@@ -35,6 +35,7 @@ package final class LineWriter: Sendable {
     }
 }
 
+/// What the writer's thread is told.
 private enum LineMessage: Sendable {
     case line(String)
     case end(Reply<Bool>)
