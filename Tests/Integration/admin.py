@@ -59,9 +59,7 @@ class Admin:
 
     def make_key(self, team: str, environment: str = "all", topics: list[str] = ()) -> dict:
         """A new signing key; the answer holds its private half as `privateKey`."""
-        return self._expect(
-            201, "POST", "/v1/keys", {"team": team, "environment": environment, "topics": list(topics)}
-        )
+        return self._expect(201, "POST", "/v1/keys", {"team": team, "environment": environment, "topics": list(topics)})
 
     def import_key(self, team: str, key_id: str, public_pem: str) -> dict:
         body = {"team": team, "environment": "all", "topics": [], "publicKey": public_pem, "keyID": key_id}
@@ -122,9 +120,7 @@ class Admin:
         """The sum of the samples of `carillon_<name>` that carry these labels; 0 without any."""
         wanted = set(labels.items())
         return sum(
-            value
-            for (sample, has), value in self.metrics().items()
-            if sample == f"carillon_{name}" and wanted <= has
+            value for (sample, has), value in self.metrics().items() if sample == f"carillon_{name}" and wanted <= has
         )
 
     def hold_clock(self, hold: bool) -> None:

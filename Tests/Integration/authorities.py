@@ -26,6 +26,12 @@ def replace(path: pathlib.Path, content: bytes, mode: int = 0o600) -> None:
     os.replace(new, path)
 
 
+def put_server(instance, pair: tuple[bytes, bytes]) -> None:
+    """Another server certificate and its key in the place of the instance's."""
+    for name, content in zip(("server.pem", "server.key"), pair):
+        replace(instance.directory / "pki" / name, content)
+
+
 class Authority:
     """An authority with its key."""
 

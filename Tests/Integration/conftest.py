@@ -2,7 +2,7 @@
 
 import pytest
 
-from harness import Sandbox, running
+from harness import Instance, Sandbox, running
 
 
 @pytest.fixture(scope="module")
@@ -17,6 +17,15 @@ def apple():
     """The same with `queue.mode = apple`: one stored notification per device and app."""
     with Sandbox({"queue.mode": "apple"}) as instance:
         yield instance
+
+
+@pytest.fixture(scope="module")
+def template():
+    """An instance that is made and not started."""
+    instance = Instance()
+    instance.make()
+    yield instance
+    instance.discard()
 
 
 @pytest.fixture(autouse=True)

@@ -27,9 +27,7 @@ def push(instance: Sandbox, token: str, number: int = 0, **fields):
 def push_all(instance: Sandbox, token: str, *numbers: int, **fields) -> list:
     """Several, one after the other on one connection; all must be accepted."""
     with instance.client() as client:
-        answers = [
-            instance.push_on(client, token, changes(fields), b'{"n":%d}' % number) for number in numbers
-        ]
+        answers = [instance.push_on(client, token, changes(fields), b'{"n":%d}' % number) for number in numbers]
     assert [answer.status for answer in answers] == [200] * len(numbers)
     return answers
 

@@ -63,6 +63,15 @@ def port_of(address: str) -> int:
     return int(address.rstrip("/").rsplit(":", 1)[1])
 
 
+def until(condition, what: object = "", seconds: float = 20):
+    """Waits for an event that must come, however busy the machine is; what the condition gave at last."""
+    end = time.monotonic() + seconds
+    while not (found := condition()):
+        assert time.monotonic() < end, f"not within {seconds} s: {what() if callable(what) else what}"
+        time.sleep(0.02)
+    return found
+
+
 class Instance:
     """One instance and its process. As a context manager it is made, started, and stopped with its exit checked."""
 

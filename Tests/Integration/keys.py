@@ -3,11 +3,9 @@
 import base64
 import hmac
 import json
-import pathlib
 import time
 from typing import Callable
 
-from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
@@ -89,27 +87,3 @@ class Keys:
     def bearer(self, **fields) -> str:
         """The value of `authorization`."""
         return f"bearer {self.token(**fields)}"
-
-
-def new_server_certificate(directory: pathlib.Path) -> int:
-    """Puts another certificate and key in the place of an instance's own, as an operator would; its serial number."""
-    authority = x509.load_pem_x509_certificate((directory / "ca.pem").read_bytes())
-    signer = serialization.load_pem_private_key((directory / "ca.key").read_bytes(), None)
-    old = x509.load_pem_x509_certificate((directory / "server.pem").read_bytes())
-    key = ec.generate_private_key(ec.SECP256R1())
-    builder = x509.CertificateBuilder(
-        authority.subject, old.subject, key.public_key(), x509.random_serial_number(),
-        old.not_valid_before_utc, old.not_valid_after_utc,
-    )  # fmt: skip
-    for extension in old.extensions:
-        if extension.oid != x509.SubjectKeyIdentifier.oid:
-            builder = builder.add_extension(extension.value, extension.critical)
-    certificate = builder.sign(signer, hashes.SHA256())
-    form = serialization.PrivateFormat.PKCS8
-    pem = key.private_bytes(serialization.Encoding.PEM, form, serialization.NoEncryption())
-    for name, data in (("server.key", pem), ("server.pem", certificate.public_bytes(serialization.Encoding.PEM))):
-        new = directory / f"{name}.new"
-        new.touch(0o600)
-        new.write_bytes(data)
-        new.rename(directory / name)
-    return certificate.serial_number

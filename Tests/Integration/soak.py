@@ -11,8 +11,9 @@ import sys
 import time
 from dataclasses import dataclass
 
+from authorities import Authority, put_server
+from cryptography import x509
 from harness import Sandbox
-from keys import new_server_certificate
 from load import GONE
 from soak_load import LATE_SECONDS, SoakLedger, SoakLoad
 from soak_table import Table
@@ -124,7 +125,9 @@ class Soak:
 
     def _reload(self) -> None:
         """A new certificate, which the next connection sees and the others do not notice."""
-        serial = new_server_certificate(self.instance.directory / "pki")
+        pair = Authority.of(self.instance).server()
+        put_server(self.instance, pair)
+        serial = x509.load_pem_x509_certificate(pair[0]).serial_number
         self.instance.process.send_signal(signal.SIGHUP)
         end = time.monotonic() + RELOAD_SECONDS
         while self._shown_serial() != serial:

@@ -52,9 +52,7 @@ class Table:
     def sample(self) -> None:
         """A look; several a minute, so that a row does not depend on a moment."""
         metrics = self.instance.admin.metrics()
-        connections = sum(
-            total(metrics, f"carillon_{name}") for name in ("device_sessions", "provider_connections")
-        )
+        connections = sum(total(metrics, f"carillon_{name}") for name in ("device_sessions", "provider_connections"))
         descriptors = len(list(pathlib.Path(f"/proc/{self.instance.process.pid}/fd").iterdir()))
         sample = Sample(time.monotonic(), self.instance.resident_bytes(), int(descriptors - connections))
         self.lives[-1].samples.append(sample)

@@ -1,4 +1,4 @@
-"""What tests of the store share: a gateway with pushes that wait, its files as a crash left them, and what is in them."""
+"""What tests of the store share: a gateway with pushes that wait, and its files as a crash left them."""
 
 import base64
 import pathlib
@@ -8,6 +8,7 @@ import time
 
 from delivery import receive
 from harness import APP, Sandbox
+from instance import until
 
 #: A queue that drops nothing, and one loop, so that the same calls come in the same order.
 SETTINGS = {"threads": "1", "queue.limit": "100000", "log.deliveries": "off"}
@@ -109,24 +110,22 @@ def number_of(message) -> int:
 
 def wait_ready(instance: Sandbox, ready: bool = True, seconds: float = 20) -> list[str]:
     """Until `/readyz` says so; the reasons it gave at last."""
-    end = time.monotonic() + seconds
-    while True:
+
+    def answer() -> tuple | None:
         status, body = instance.admin.request("GET", "/readyz", token=None)
-        if (status == 200) == ready:
-            return [] if ready else body["reasons"]
-        assert time.monotonic() < end, f"/readyz is {status} {body} after {seconds} s\n{instance.tail()}"
-        time.sleep(0.05)
+        return (status, body) if (status == 200) == ready else None
+
+    _, body = until(answer, lambda: f"/readyz that is {'good' if ready else 'bad'}\n{instance.tail()}", seconds)
+    return [] if ready else body["reasons"]
 
 
 def logged(instance: Sandbox, text: str, seconds: float = 10) -> str:
     """The first line of the log with this text."""
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        for line in list(instance.standard_error):
-            if text in line:
-                return line
-        time.sleep(0.05)
-    raise AssertionError(f"{text!r} is not in the log:\n{instance.tail()}")
+
+    def line() -> str | None:
+        return next((line for line in list(instance.standard_error) if text in line), None)
+
+    return until(line, lambda: f"{text!r} in the log\n{instance.tail()}", seconds)
 
 
 def refused_start(instance: Sandbox) -> str:

@@ -1,7 +1,7 @@
-"""Clients that come as fast as they can, in processes of their own, so that they do not slow what is measured beside them.
+"""Clients that come as fast as they can, in processes of their own, so that they do not slow what is measured.
 
-`python storm.py handshakes PORT COUNT` makes TLS connections and closes them; `python storm.py garbage PORT RATE SECONDS`
-makes connections that say nonsense, or close at once. Each prints what became of them as JSON.
+`python storm.py handshakes PORT COUNT` makes TLS connections and closes them; `python storm.py garbage PORT RATE
+SECONDS` makes connections that say nonsense, or close at once. Each prints what became of them as JSON.
 """
 
 import collections
@@ -71,8 +71,8 @@ class Storm:
         command = [sys.executable, __file__, *map(str, arguments)]
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
         self.result: dict = {}
-        threading.Thread(target=self._wait, daemon=True).start()
         self.ended = threading.Event()
+        threading.Thread(target=self._wait, daemon=True).start()
 
     def _wait(self) -> None:
         output, _ = self.process.communicate()

@@ -55,7 +55,8 @@ def test_a_name_that_is_not_ours_is_refused_before_the_token(sandbox, path, toke
 
 
 @pytest.mark.parametrize("host", [
-    "evil.example", "evil.example:8090", "127.0.0.1.evil.example", "localhost.evil.example", "evil-localhost", "10.0.0.1",
+    "evil.example", "evil.example:8090", "127.0.0.1.evil.example", "localhost.evil.example", "evil-localhost",
+    "10.0.0.1",
     "169.254.169.254", "0.0.0.0", "127.0.0.2", "[::2]", "[::1", "::1", "localhost:", "localhost:x", "localhost:99999",
     "localhost:80:80", "127.0.0.1@evil.example", "evil.example#localhost", "localhost/", "x" * 8000,
 ])  # fmt: skip
@@ -72,7 +73,8 @@ def test_our_names_are_good_with_any_port(sandbox, host, port):
 def test_names_of_the_certificate_are_good():
     instance = Instance()
     made = command(
-        "init", "--directory", str(instance.directory), "--host", "push.example.com", "--host", "*.example.net", "--json",
+        "init", "--directory", str(instance.directory), "--host", "push.example.com", "--host", "*.example.net",
+        "--json",
         "--provider-port", "0", "--channels-port", "0", "--device-port", "0", "--admin-port", "0",
     )  # fmt: skip
     assert made.returncode == 0, made.stderr
@@ -168,7 +170,9 @@ def test_a_rotated_token_is_good_at_once_and_the_old_one_is_void(fresh):
     instance.restart()
     instance.admin.token = made["adminToken"]
     assert instance.admin.request("GET", "/v1/status")[0] == 200
-    listing = command("status", "--admin", f"http://127.0.0.1:{instance.admin_port}", "--config", instance.facts["config"])
+    listing = command(
+        "status", "--admin", f"http://127.0.0.1:{instance.admin_port}", "--config", instance.facts["config"]
+    )
     assert listing.returncode == 0, listing.stderr
 
 

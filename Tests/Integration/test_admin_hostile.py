@@ -104,7 +104,8 @@ def test_requests_behind_each_other_are_answered_in_order(sandbox):
 
 
 @pytest.mark.parametrize("line", [
-    "GET", "GET /", "GET / HTTP/9.9", "GET / HTP/1.1", "GET  / HTTP/1.1", "\x00", "\x16\x03\x01\x02\x00", "GET\t/\tHTTP/1.1",
+    "GET", "GET /", "GET / HTTP/9.9", "GET / HTP/1.1", "GET  / HTTP/1.1", "\x00", "\x16\x03\x01\x02\x00",
+    "GET\t/\tHTTP/1.1",
     "BREW /healthz HTTP/1.1", "CONNECT localhost:22 HTTP/1.1", "TRACE / HTTP/1.1", "PRI * HTTP/2.0",
     "GET http://evil.example/v1/status HTTP/1.1", "GET /../../etc/passwd HTTP/1.1", "GET /v1/../v1/status HTTP/1.1",
     "GET //v1/status HTTP/1.1", "GET /v1/apps/%zz HTTP/1.1", "GET /v1/apps/% HTTP/1.1", "GET /v1/apps/%00 HTTP/1.1",
@@ -141,7 +142,9 @@ def test_large_bodies_are_refused(sandbox):
     text = exchange(sandbox, head(sandbox, "POST /v1/apps HTTP/1.1", kind, f"Content-Length: {1 << 40}"))
     assert statuses(text) == [413]
     chunk = b"10000\r\n" + b" " * 65536 + b"\r\n"
-    text = exchange(sandbox, head(sandbox, "POST /v1/apps HTTP/1.1", kind, "Transfer-Encoding: chunked"), *[chunk] * 200)
+    text = exchange(
+        sandbox, head(sandbox, "POST /v1/apps HTTP/1.1", kind, "Transfer-Encoding: chunked"), *[chunk] * 200
+    )
     assert statuses(text) in ([413], [])
     before = sandbox.resident_bytes()
     for _ in range(8):
@@ -152,7 +155,8 @@ def test_large_bodies_are_refused(sandbox):
 @pytest.mark.parametrize("body", [
     "", " ", "null", "1", '"x"', "[]", "[" * 100_000, '{"a":' * 100_000, '{"bundle":' + "[" * 500 + "]" * 500 + "}",
     '{"bundle":"x"', '{"bundle":"x"}}', "{'bundle':'x'}", '{"bundle":1e999999}', '{"bundle":"\\ud800"}', "\ufeff{}",
-    '{"bundle":"a","bundle":"b","team":"TEAMALPHA1"}', '{"x":{}}', "{" + ",".join(f'"f{n}":1' for n in range(50_000)) + "}",
+    '{"bundle":"a","bundle":"b","team":"TEAMALPHA1"}', '{"x":{}}',
+    "{" + ",".join(f'"f{n}":1' for n in range(50_000)) + "}",
     '{"' + "n" * 500_000 + '":1}', '{"bundle":"' + "b" * 500_000 + '","team":"TEAMALPHA1"}',
     '{"bundle":"a\\u0000b","team":"TEAMALPHA1"}',
 ], ids=range(21))  # fmt: skip
@@ -160,7 +164,8 @@ def test_bodies_that_make_no_sense_are_400(sandbox, body):
     data = body.encode()
     text = exchange(
         sandbox,
-        head(sandbox, "POST /v1/apps HTTP/1.1", "Content-Type: application/json", f"Content-Length: {len(data)}") + data,
+        head(sandbox, "POST /v1/apps HTTP/1.1", "Content-Type: application/json", f"Content-Length: {len(data)}")
+        + data,
     )
     assert statuses(text) == [400] and b'{"error":{"code":"bad_request"' in text, text[:400]
     assert len(text) < 2_000, "a refusal does not repeat what was sent"
@@ -170,7 +175,8 @@ def test_bytes_that_are_no_text_are_400(sandbox):
     for data in (b'{"bundle":"\xff\xfe"}', b"\x00" * 1000, bytes(range(256))):
         text = exchange(
             sandbox,
-            head(sandbox, "POST /v1/apps HTTP/1.1", "Content-Type: application/json", f"Content-Length: {len(data)}") + data,
+            head(sandbox, "POST /v1/apps HTTP/1.1", "Content-Type: application/json", f"Content-Length: {len(data)}")
+            + data,
         )
         assert statuses(text) == [400]
 
@@ -262,7 +268,8 @@ def test_one_who_drips_is_not_waited_for(sandbox):
 
 def test_those_who_follow_the_log_stay_and_are_bounded(sandbox):
     request = (
-        f"GET /v1/notifications?follow=true HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {sandbox.admin.token}\r\n\r\n"
+        "GET /v1/notifications?follow=true HTTP/1.1\r\nHost: localhost\r\n"
+        f"Authorization: Bearer {sandbox.admin.token}\r\n\r\n"
     ).encode()
     with holding(sandbox, 40, request) as held:
         answers = [connection.recv(4096)[9:12] for connection in held]

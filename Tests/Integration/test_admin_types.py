@@ -7,7 +7,8 @@ from harness import APP, TEAM
 pytestmark = pytest.mark.sanitizer
 
 KINDS = {
-    "text": ["", "x"], "number": [0, 1, -1, 2**53, -(2**63), 2**64 - 1], "fraction": [1.5, 1e300], "flag": [True, False],
+    "text": ["", "x"], "number": [0, 1, -1, 2**53, -(2**63), 2**64 - 1], "fraction": [1.5, 1e300],
+    "flag": [True, False],
     "list": [[], [1], ["x"], [[]]], "object": [{}, {"a": 1}],
 }  # fmt: skip
 #: For each body: a good one, and of each field the kinds that it may have.

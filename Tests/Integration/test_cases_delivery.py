@@ -13,9 +13,7 @@ SILENT = {"apns-push-type": "background", "apns-priority": "5"}
 def push_numbered(instance, token: str, count: int, changes: dict | None = None) -> list:
     """Pushes whose payloads are numbered from 1."""
     with instance.client() as client:
-        answers = [
-            instance.push_on(client, token, changes, b'{"n":%d}' % number) for number in range(1, count + 1)
-        ]
+        answers = [instance.push_on(client, token, changes, b'{"n":%d}' % number) for number in range(1, count + 1)]
     assert [answer.status for answer in answers] == [200] * count
     return answers
 

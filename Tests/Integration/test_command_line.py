@@ -18,15 +18,6 @@ from instance import free_port
 SCREEN_LINES = 60
 
 
-@pytest.fixture(scope="module")
-def template():
-    """An instance that is made and never started by the fixture."""
-    instance = Instance()
-    instance.make()
-    yield instance
-    instance.discard()
-
-
 def serve(instance, *settings: str, json_output: bool = False):
     """`carillon serve` that is expected to refuse the start."""
     arguments = ["serve", "--config", instance.facts["config"]] + (["--json"] if json_output else [])
@@ -181,7 +172,10 @@ def test_what_is_made_is_private_whatever_the_umask(tmp_path):
     try:
         instance.make()
         instance.start()
-        made = [("key", "create", "--team", "DEMOTEAM01"), ("device", "enroll", "--name", "d", "--out", str(tmp_path / "d"))]
+        made = [
+            ("key", "create", "--team", "DEMOTEAM01"),
+            ("device", "enroll", "--name", "d", "--out", str(tmp_path / "d")),
+        ]
         for words in made:
             done = command(
                 *words, "--config", instance.facts["config"], "--admin", f"http://127.0.0.1:{instance.admin_port}"
@@ -304,8 +298,10 @@ def test_init_with_fixed_ports(tmp_path):
 
 COMMANDS = [
     "", "init", "serve", "app", "app add", "app list", "app remove", "key", "key create", "key import", "key list",
-    "key revoke", "admin", "admin rotate-token", "admin create-readonly-token", "device", "device enroll", "device list", "device show", "device remove", "device listen", "send",
-    "registration", "registration list", "registration revoke", "log", "status", "doctor", "version",
+    "key revoke", "admin", "admin rotate-token", "admin create-readonly-token", "device", "device enroll",
+    "device renew", "device list", "device show", "device remove", "device listen", "certificate", "certificate list",
+    "certificate renew", "certificate roll-over", "certificate finish-roll-over", "registration", "registration list",
+    "registration revoke", "send", "log", "status", "doctor", "backup", "restore", "version",
 ]  # fmt: skip
 
 

@@ -188,11 +188,7 @@ def test_one_connection_reaches_devices_of_all_loops(fresh):
     instance = fresh({"threads": "2"})
     pairs = [live(instance, identity=instance.enrol(f"phone {n}")) for n in range(12)]
     with instance.client() as client:
-        streams = [
-            client.start(instance.headers(token), b'{"n":%d}' % n)
-            for n in range(20)
-            for _, (token,) in pairs
-        ]
+        streams = [client.start(instance.headers(token), b'{"n":%d}' % n) for n in range(20) for _, (token,) in pairs]
         for courier, _ in pairs:
             assert [number(courier.expect_notify()) for _ in range(20)] == list(range(20))
         client.wait(*streams)

@@ -212,7 +212,9 @@ class Walk:
             try:
                 found.append(self.courier.expect_notify(3, ack=False))
             except AssertionError as error:
-                raise AssertionError(f"{len(found)} of {count} came: {[number(m) for m in found]} {error}\n{self.tale()}") from None
+                raise AssertionError(
+                    f"{len(found)} of {count} came: {[number(m) for m in found]} {error}\n{self.tale()}"
+                ) from None
         self.courier.keep_alive()
         self.courier.pump(0.05)
         extra = [message for message in self.courier._unread if message.command == NOTIFY]

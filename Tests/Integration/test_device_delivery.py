@@ -14,8 +14,7 @@ def push_all(instance, token: str, *pushes: dict) -> list:
     """Pushes in order, numbered from 1; `pushes` are changes to the base request."""
     with instance.client() as client:
         answers = [
-            instance.push_on(client, token, changes, b'{"n":%d}' % number)
-            for number, changes in enumerate(pushes, 1)
+            instance.push_on(client, token, changes, b'{"n":%d}' % number) for number, changes in enumerate(pushes, 1)
         ]
     assert {answer.status for answer in answers} == {200}
     return answers

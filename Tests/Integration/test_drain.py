@@ -1,5 +1,5 @@
-"""The end of a gateway's life with much in flight: each push is either answered, or above the last stream and unknown to
-the gateway; every device is sent away; and it takes no longer than the settings say."""
+"""The end of a gateway's life with much in flight: each push is either answered, or above the last stream and unknown
+to the gateway; every device is sent away; and it takes no longer than the settings say."""
 
 import resource
 import signal
@@ -15,8 +15,8 @@ from harness import APP, BODY
 
 IN_FLIGHT = 500
 SESSIONS = 1000
-#: What a stop takes besides `drain.delay` and `drain.timeout`: a second for the last bytes, the store's last writes, and
-#: patience with a machine that has other work.
+#: What a stop takes besides `drain.delay` and `drain.timeout`: a second for the last bytes, the store's last writes,
+#: and patience with a machine that has other work.
 MARGIN = 8
 
 

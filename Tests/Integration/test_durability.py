@@ -118,9 +118,7 @@ def test_a_failing_store_is_not_answered_200(fresh):
 def push_and_kill(instance, token: str, start: int, count: int, kill_after: int) -> list[int]:
     """Sends `count` pushes at once and kills when `kill_after` are answered: the numbers of all that were."""
     with instance.client() as client:
-        streams = [
-            client.start(instance.headers(token), b'{"n":%d}' % n) for n in range(start, start + count)
-        ]
+        streams = [client.start(instance.headers(token), b'{"n":%d}' % n) for n in range(start, start + count)]
         client.pump_until(lambda: sum(stream.finished for stream in streams) >= kill_after)
         instance.kill()
         client.drain(0.2)

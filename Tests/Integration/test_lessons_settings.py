@@ -6,7 +6,7 @@ import time
 import pytest
 
 from delivery import live, push, push_all, received
-from harness import APP, Instance, command
+from harness import APP, command
 from instance import REPOSITORY
 
 ROW = re.compile(r"^\| `([a-zA-Z.]+)` \| `([^`]*)` \| (\S+) to (\S+) \|([^|]*)\|", re.M)
@@ -26,7 +26,7 @@ class Setting:
     @staticmethod
     def seconds(text: str) -> float:
         digits = re.match(r"\d+", text)[0]
-        return int(digits) * UNITS[text[len(digits):]]
+        return int(digits) * UNITS[text[len(digits) :]]
 
     def beyond(self) -> list[str]:
         """What lies right outside the bounds."""
@@ -46,15 +46,6 @@ SETTINGS = [Setting(*row) for row in ROW.findall((REPOSITORY / "docs/operations.
 #: Those that decide where it listens, and how many may come: they have tests of their own.
 APART = {"limits.connections", "limits.connectionsPerAddress", "threads"}
 TOGETHER = [setting for setting in SETTINGS if not setting.name.endswith(".port") and setting.name not in APART]
-
-
-@pytest.fixture(scope="module")
-def template():
-    """An instance that is made and not started."""
-    instance = Instance()
-    instance.make()
-    yield instance
-    instance.discard()
 
 
 def shown(instance, setting: Setting, value: str):

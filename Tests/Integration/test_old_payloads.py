@@ -40,9 +40,7 @@ def test_a_device_that_acknowledges_at_once_gets_what_waited_over_a_restart(fres
     with instance.client() as client:
         for turn in range(PER_TOPIC):
             streams = [
-                client.start(
-                    instance.headers(token, {"apns-topic": topic}), b'{"n":%d}' % (turn * len(TOPICS) + place)
-                )
+                client.start(instance.headers(token, {"apns-topic": topic}), b'{"n":%d}' % (turn * len(TOPICS) + place))
                 for place, (topic, token) in enumerate(zip(TOPICS, tokens))
             ]
             client.wait(*streams)

@@ -5,16 +5,16 @@ import resource
 import socket
 import ssl
 import threading
-import time
 
 import pytest
 
 from courier import unverified_context
 from h2_client import NO_ERROR
 from harness import APP, BODY, Courier, H2Client, check_shape
+from instance import until
 from test_handshake_storm import hello
 
-#: `limits.handshakes`, `Limits.waitingAtDoor`, `Limits.silentPerAddress`.
+#: `limits.handshakes` and `Limits.waitingAtDoor`.
 PLACES, AT_DOOR = 64, 1024
 ONE_LOOP = {"threads": "1", "limits.connectionsPerAddress": "0"}
 
@@ -52,13 +52,6 @@ def closed_count(plains: list[socket.socket]) -> int:
         except ConnectionError:
             count += 1
     return count
-
-
-def wait_until(holds, seconds: float = 20) -> None:
-    deadline = time.monotonic() + seconds
-    while not holds():
-        assert time.monotonic() < deadline, "not within the time"
-        time.sleep(0.02)
 
 
 def turn(courier: Courier) -> None:
@@ -102,7 +95,7 @@ def test_connections_silent_after_tls_keep_nobody_out(fresh):
 def test_at_a_full_door_the_oldest_silent_connection_makes_way(fresh):
     instance = fresh(ONE_LOOP)
     with connections(instance.device_port, AT_DOOR) as silent:
-        wait_until(lambda: instance.admin.metrics()["process_open_fds", frozenset()] > AT_DOOR)
+        until(lambda: instance.admin.metrics()["process_open_fds", frozenset()] > AT_DOOR)
         instance.advance("2s")
         courier, _ = instance.online(APP)
         courier.close()
@@ -145,9 +138,9 @@ def test_silence_ends_at_the_deadline(fresh, door):
     port = getattr(instance, f"{door}_port")
     with connections(port, 3) as silent, connections(port, 1, b"\x16\x03\x01") as begun:
         with instance.client(), instance.courier(instance.enrol()):
-            wait_until(lambda: instance.admin.metric("handshakes_open") == 1)
+            until(lambda: instance.admin.metric("handshakes_open") == 1)
             instance.advance("11s")
-            wait_until(lambda: closed_count(silent + begun) == 4)
+            until(lambda: closed_count(silent + begun) == 4)
 
 
 def test_a_provider_must_begin_http2_in_time(fresh):
@@ -172,7 +165,7 @@ def test_connections_in_all_are_bounded_and_silent_ones_make_way(fresh):
             courier, _ = instance.online(APP)
             couriers.append(stack.enter_context(courier))
         with connections(instance.device_port, 2) as silent, connections(instance.device_port, 1) as beyond:
-            wait_until(lambda: closed_count(beyond) == 1)
+            until(lambda: closed_count(beyond) == 1)
             assert refused(instance, "connections") == 1 and closed_count(silent) == 0
             instance.advance("2s")
             couriers.append(stack.enter_context(instance.online(APP)[0]))
@@ -185,7 +178,7 @@ def test_connections_of_an_address_are_bounded_and_its_silent_ones_make_way(fres
     instance = fresh({"limits.connectionsPerAddress": "3", "threads": "1"})
     with instance.online(APP)[0] as courier, connections(instance.device_port, 2) as silent:
         with connections(instance.device_port, 1) as beyond:
-            wait_until(lambda: closed_count(beyond) == 1)
+            until(lambda: closed_count(beyond) == 1)
         assert refused(instance, "address") == 1
         instance.advance("2s")
         with instance.online(APP)[0]:
@@ -198,14 +191,14 @@ def test_what_is_not_tls_is_closed_before_there_is_any(sandbox):
     before = refused(sandbox, "not_tls")
     for port in (sandbox.device_port, sandbox.provider_port):
         with connections(port, 5, b"GET / HTTP/1.1\r\n\r\n") as plains:
-            wait_until(lambda: closed_count(plains) == 5)
+            until(lambda: closed_count(plains) == 5)
     assert refused(sandbox, "not_tls") == before + 10
 
 
 def test_this_machine_is_never_dropped(fresh):
     instance = fresh({"limits.failuresPerAddress": "1"})
     with connections(instance.device_port, 5, b"garbage") as plains:
-        wait_until(lambda: closed_count(plains) == 5)
+        until(lambda: closed_count(plains) == 5)
     instance.online(APP)[0].close()
 
 
@@ -302,7 +295,7 @@ def test_a_provider_that_closes_its_half_is_answered(fresh, says_goodbye):
             assert stream.status == 200
         client.wait_closed()
         assert not client.was_reset
-    wait_until(lambda: instance.admin.metric("provider_connections") == 0)
+    until(lambda: instance.admin.metric("provider_connections") == 0)
 
 
 def test_a_provider_that_closes_its_half_with_nothing_asked_is_closed(sandbox):

@@ -1,7 +1,7 @@
 """JSONTestSuite (Tests/Data/json) as payloads: each text alone, and as the value in `{"x":...}`.
 
-Tests/Data/README.md and docs/provider-api.md say what to expect: a text must be an object, valid, and within the limits of the
-parser; what is refused is refused with 400 (413 when too long), and nothing crashes.
+Tests/Data/README.md and docs/provider-api.md say what to expect: a text must be an object, valid, and within the limits
+of the parser; what is refused is refused with 400 (413 when too long), and nothing crashes.
 """
 
 import json

@@ -5,24 +5,15 @@ import os
 import signal
 import ssl
 import threading
-import time
 
 import pytest
 
-from authorities import Authority, pem_of, replace
+from authorities import Authority, pem_of, put_server, replace
 from delivery import live
 from harness import APP, BODY
+from instance import until
 
 DEVICES = 200
-DEADLINE = 20
-
-
-def until(condition, what: str) -> None:
-    """Waits for an event that must come; how long it takes is the machine's business."""
-    end = time.monotonic() + DEADLINE
-    while not condition():
-        assert time.monotonic() < end, f"not within {DEADLINE} s: {what}"
-        time.sleep(0.02)
 
 
 def reloads(instance, result: str = "done") -> float:
@@ -34,11 +25,6 @@ def hang_up(instance, result: str = "done") -> None:
     before = reloads(instance, result)
     instance.process.send_signal(signal.SIGHUP)
     until(lambda: reloads(instance, result) > before, f"a reload that is {result}")
-
-
-def put_server(instance, pair: tuple[bytes, bytes]) -> None:
-    for name, content in zip(("server.pem", "server.key"), pair):
-        replace(instance.directory / "pki" / name, content)
 
 
 def served(instance) -> bytes:

@@ -1,7 +1,7 @@
 """As a service: what the manager is told, what the unit allows, and what is left when the process dies.
 
-systemd itself is not here: no test may be process 1. The unit is read by systemd's own tools, the process runs under its
-user and bounds by `setpriv`, and speaks to a socket that stands for the manager's.
+systemd itself is not here: no test may be process 1. The unit is read by systemd's own tools, the process runs under
+its user and bounds by `setpriv`, and speaks to a socket that stands for the manager's.
 """
 
 import os
@@ -20,7 +20,7 @@ import pytest
 from authorities import Authority, replace
 from delivery import live
 from harness import APP, Sandbox
-from instance import REPOSITORY, binary
+from instance import REPOSITORY, binary, until
 
 UNIT = REPOSITORY / "packaging" / "carillon.service"
 DEADLINE = 30
@@ -319,7 +319,4 @@ def live_a_life(instance) -> None:
         replace(new, content)
         os.chown(new, number, number)
         os.replace(new, instance.directory / "pki" / name)
-    deadline = time.monotonic() + DEADLINE
-    while instance.admin.metric("reloads_total", result="done") == 0:
-        assert time.monotonic() < deadline, instance.tail()
-        time.sleep(0.1)
+    until(lambda: instance.admin.metric("reloads_total", result="done") > 0, instance.tail, DEADLINE)

@@ -1,4 +1,4 @@
-"""What reaches a process from its surroundings and must not end or stop it: signals, streams that are closed or full."""
+"""What reaches a process from its surroundings and must not end or stop it: signals, streams closed or full."""
 
 import os
 import pathlib
@@ -14,7 +14,9 @@ from harness import APP
 from instance import binary, clean_environment
 
 #: What ends a process that does not expect it, and means nothing to a gateway.
-MEANINGLESS = ["USR1", "USR2", "ALRM", "VTALRM", "PROF", "IO", "PWR", "STKFLT", "XCPU", "XFSZ", "PIPE", "RTMIN", "RTMAX"]
+MEANINGLESS = [
+    "USR1", "USR2", "ALRM", "VTALRM", "PROF", "IO", "PWR", "STKFLT", "XCPU", "XFSZ", "PIPE", "RTMIN", "RTMAX",
+]  # fmt: skip
 DEADLINE = 20
 
 

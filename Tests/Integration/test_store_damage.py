@@ -231,7 +231,8 @@ def test_a_store_that_is_deleted_while_it_runs_takes_nothing_more(fresh, what):
     instance = waiting.instance
     assert set(waiting.push(5)) == {200}
     aside = instance.directory / "aside"
-    moved = {"database": waiting.file(), "log": waiting.file("-wal"), "replaced": waiting.file()}.get(what, waiting.data)
+    files = {"database": waiting.file(), "log": waiting.file("-wal"), "replaced": waiting.file()}
+    moved = files.get(what, waiting.data)
     moved.rename(aside)
     if what == "replaced":
         shutil.copyfile(aside, moved)
