@@ -7,8 +7,9 @@ import Testing
     static let entries: [String: @Sendable ([UInt8]) -> Void] = [
         "Admin": fuzzAdmin, "Base64URL": fuzzBase64URL, "Certificate": fuzzCertificate, "Config": fuzzConfig,
         "CourierConversation": fuzzCourierConversation, "Delivery": fuzzDelivery, "HTTP2": fuzzHTTP2, "JSON": fuzzJSON,
-        "ProviderConversation": fuzzProviderConversation, "ProviderToken": fuzzProviderToken, "Record": fuzzRecord,
-        "Request": fuzzRequest, "Store": fuzzStore, "Token": fuzzToken, "Wire": fuzzWire,
+        "ProviderConversation": fuzzProviderConversation, "ProviderToken": fuzzProviderToken,
+        "ProxyHeader": fuzzProxyHeader, "Record": fuzzRecord, "Request": fuzzRequest, "Store": fuzzStore,
+        "Token": fuzzToken, "Wire": fuzzWire,
     ]
 
     @Test(arguments: entries.keys.sorted())
