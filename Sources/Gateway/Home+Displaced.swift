@@ -32,10 +32,18 @@ extension Home {
 
     /// Takes back a push that is refused, and puts back those whose place it took.
     func withdraw(_ number: UInt64, _ device: DeviceState, at now: Moment) {
-        if device.queue.withdraw(number) { metrics.held.add(-1) }
+        let withdrawal = device.queue.withdraw(number)
+        if withdrawal != nil { metrics.held.add(-1) }
         // The newest first: it takes the place of the older ones, as it did before.
         let returning = device.unanswered.takeDisplaced(number).sorted { $0.queued.push.number > $1.queued.push.number }
         for displaced in returning {
+            // A newer one has replaced both, and was delivered: this one would come after it.
+            if let newer = withdrawal?.successor(to: displaced.queued.push), !device.unanswered.contains(newer),
+                device.queue.push(numbered: newer) == nil
+            {
+                end(displaced, device, at: now)
+                continue
+            }
             switch device.queue.putBack(displaced.queued, wasStored: displaced.fromStorage) {
             case .waits: break
             case .replaced(let newer) where device.unanswered.contains(newer):

@@ -160,19 +160,20 @@ extension DeviceQueue {
         }
     }
 
-    /// Takes back a push that could not be made durable, unless it was acknowledged. Returns whether it was there.
-    package mutating func withdraw(_ number: UInt64) -> Bool {
-        var successor: UInt64?
+    /// Takes back a push that could not be made durable; nil if it is not there, because it was acknowledged.
+    package mutating func withdraw(_ number: UInt64) -> Withdrawal? {
+        var (successor, flown): (UInt64?, Push?)
         if let index = flights.firstIndex(where: { $0.entry.push.number == number }) {
-            successor = flights.remove(at: index).supersededBy
+            let flight = flights.remove(at: index)
+            (successor, flown) = (flight.supersededBy, flight.entry.push)
         } else if !takeBack(number) {
-            return false
+            return nil
         }
         // What it was to replace may be sent again, unless yet another one replaces both.
         for index in flights.indices where flights[index].supersededBy == number {
             flights[index].supersededBy = successor
         }
-        return true
+        return Withdrawal(supersededBy: successor, flown: flown)
     }
 
     /// Puts back a push whose place was taken by one that was withdrawn.

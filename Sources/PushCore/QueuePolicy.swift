@@ -97,6 +97,20 @@ package enum QueueVerdict: Equatable, Sendable {
     case tooMany
 }
 
+/// A push that was taken back from a queue.
+package struct Withdrawal {
+    /// The newer one that had taken its place; nil if there is none.
+    let supersededBy: UInt64?
+    /// The push, if it was in flight.
+    let flown: Push?
+
+    /// The push that has taken the place of `push`, too, which the withdrawn one had replaced.
+    package func successor(to push: Push) -> UInt64? {
+        guard let flown, push.isReplaced(by: flown) else { return nil }
+        return supersededBy
+    }
+}
+
 /// What became of a push that was put back into a queue.
 package enum PutBackVerdict: Equatable, Sendable {
     /// It waits in its old place.

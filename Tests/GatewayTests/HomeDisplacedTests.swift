@@ -73,6 +73,21 @@ import Testing
         #expect(bench.changes().contains("discard 1") == false && bench.metrics.held.value == 1)
     }
 
+    @Test func `what a refused push had replaced does not follow a newer one that was delivered`() throws {
+        var bench = HomeBench()
+        try bench.offer(collapseID: "score")
+        bench.commit()
+        try bench.offer(collapseID: "score")
+        try bench.connect()
+        try bench.offer(collapseID: "score")
+        _ = bench.effects()
+        bench.acknowledge(3)
+        bench.commit(failure)
+        #expect(bench.answers() == ["answer 3 200", "answer 2 503 ServiceUnavailable"])
+        #expect(bench.effects().isEmpty && bench.metrics.held.value == 0)
+        #expect(bench.changes().contains("discard 1"))
+    }
+
     /// One whose push 1 is in flight and in the store.
     private func sentAndStored(change: (inout Config) -> Void = { _ in }) throws -> HomeBench {
         var bench = try HomeBench.live(change: change)

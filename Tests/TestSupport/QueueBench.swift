@@ -98,7 +98,7 @@ package struct QueueBench {
     }
 
     /// Whether the push was there to be taken back.
-    package mutating func withdraw(_ push: Push) -> Bool { queue.withdraw(push.number) }
+    package mutating func withdraw(_ push: Push) -> Bool { queue.withdraw(push.number) != nil }
 
     package mutating func restore(_ push: Push) { queue.restore(QueuedPush(push), into: &effects) }
 
