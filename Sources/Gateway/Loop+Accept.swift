@@ -46,7 +46,7 @@ extension Loop {
 
     /// Takes a connection that has come in by a door.
     func open(_ descriptor: consuming FileDescriptor, _ peer: PeerAddress, _ door: LoopListener.Door) {
-        guard connections.count < connectionLimit || endSilence(at: door) else {
+        guard connections.count < connectionLimit || endSilenceAnywhere(before: door) else {
             return shared.metrics.refused(.connections)
         }
         let isProxied = door == .device ? config.deviceProxy : config.providerProxy

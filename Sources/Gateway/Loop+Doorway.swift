@@ -15,7 +15,17 @@ extension Loop {
 
     /// Closes the connection that was silent longest, if that was too long. False if there is none.
     func endSilence(at door: LoopListener.Door, of network: PeerAddress? = nil) -> Bool {
-        guard let token = doorways[door.doorway].silentTooLong(of: network, at: now) else { return false }
+        endSilence(in: door.doorway, of: network)
+    }
+
+    /// The same where what is full is no door's own: then one at another door may make way.
+    func endSilenceAnywhere(before door: LoopListener.Door, of network: PeerAddress? = nil) -> Bool {
+        endSilence(at: door, of: network)
+            || doorways.indices.contains { $0 != door.doorway && endSilence(in: $0, of: network) }
+    }
+
+    private func endSilence(in doorway: Int, of network: PeerAddress?) -> Bool {
+        guard let token = doorways[doorway].silentTooLong(of: network, at: now) else { return false }
         shared.metrics.refused(.silence)
         close(token)
         return true
@@ -24,7 +34,7 @@ extension Loop {
     /// Whether a peer may have one more connection; then it is counted.
     func admit(_ peer: PeerAddress, at door: LoopListener.Door) -> Bool {
         var verdict = shared.addresses.admit(peer, at: now)
-        if verdict == .tooMany, endSilence(at: door, of: peer.network) {
+        if verdict == .tooMany, endSilenceAnywhere(before: door, of: peer.network) {
             verdict = shared.addresses.admit(peer, at: now)
         }
         switch verdict {

@@ -4,6 +4,8 @@ package import PushCore
 package final class SQLiteStore: MessageStore {
     private let path: String
     private var open: Open?
+    /// Pushes of a commit that was written and yet refused; the next one takes them out.
+    private var refused: [UInt64] = []
     /// Numbers up to this one may have been handed out; see `StoreSnapshot.lastPushNumber`.
     private var reserved: UInt64 = 0
     private var isNew: Bool
@@ -82,14 +84,23 @@ package final class SQLiteStore: MessageStore {
 
     package func commit(_ changes: [StoreChange]) throws(StoreError) {
         let ceiling = newCeiling(for: changes)
+        // Before, because what is refused must not come back with a file that is put in its place again.
+        try check()
         guard let writer = open?.writer else { throw closed }
         try database().transaction { () throws(StoreError) in
             if let ceiling { try writer.reserve(ceiling) }
+            for number in refused { try writer.apply(.discard(number)) }
             for change in changes { try writer.apply(change) }
             if changes.isEmpty { try writer.touch() }
         }
-        // Afterwards, because what was just written must be found again by the next start.
-        try check()
+        // And afterwards, because what was just written must be found again by the next start.
+        do throws(StoreError) {
+            try check()
+        } catch {
+            for case .append(let push) in changes { refused.append(push.number) }
+            throw error
+        }
+        refused = []
         if let ceiling { reserved = ceiling }
         if !changes.isEmpty { isNew = false }
     }

@@ -23,14 +23,14 @@ enum CertificateCommands {
             options: [.list("host", "NAME", "a name or address beside localhost (default: the names it has)")]
                 + CommandOption.adminAccess,
             example: "carillon certificate renew --host push.example.com",
-            run: renew
+            run: alone(renew)
         ),
         Command(
             name: "certificate roll-over",
             summary: "begin to replace the authority: the new one signs, both are trusted",
             options: CommandOption.adminAccess,
             example: "carillon certificate roll-over",
-            run: rollOver
+            run: alone(rollOver)
         ),
         Command(
             name: "certificate finish-roll-over",
@@ -38,7 +38,7 @@ enum CertificateCommands {
             options: [.flag("force", "also while devices depend on it: they are shut out")]
                 + CommandOption.adminAccess,
             example: "carillon certificate finish-roll-over",
-            run: finishRollOver
+            run: alone(finishRollOver)
         ),
     ]
 
@@ -55,6 +55,16 @@ enum CertificateCommands {
         }
         Output.table(["NAME", "ENDS", "DAYS LEFT", "DEVICES", "FIRST OF THEM ENDS", "NAMES"], rows)
         return .done
+    }
+
+    /// Two of these at once would leave one's key with the other's certificate.
+    private static func alone(
+        _ body: @escaping @Sendable (Invocation) throws(CommandError) -> Outcome
+    ) -> @Sendable (Invocation) throws(CommandError) -> Outcome {
+        { (invocation: Invocation) throws(CommandError) -> Outcome in
+            let instance = try Instance.require(invocation)
+            return try Files.exclusively(instance.directory) { () throws(CommandError) in try body(invocation) }
+        }
     }
 
     private static func renew(_ invocation: Invocation) throws(CommandError) -> Outcome {

@@ -27,6 +27,20 @@ extension Files {
         }
     }
 
+    /// Does work that no other process may do meanwhile with the same folder.
+    static func exclusively<Value>(
+        _ folder: String,
+        _ body: () throws(CommandError) -> Value
+    ) throws(CommandError) -> Value {
+        let descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw failure("open", folder) }
+        defer { close(descriptor) }
+        while flock(descriptor, LOCK_EX) != 0 {
+            guard errno == EINTR else { throw failure("lock", folder) }
+        }
+        return try body()
+    }
+
     /// How many bytes a file has; nil if there is none.
     static func size(of path: String) -> Int? {
         var status = stat()

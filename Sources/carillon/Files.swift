@@ -8,10 +8,20 @@ enum Files {
 
     static func exists(_ path: String) -> Bool { Glibc.access(path, F_OK) == 0 }
 
-    static func read(_ path: String, limit: Int = readLimit) throws(CommandError) -> [UInt8] {
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+    /// A pipe is read only where a person may mean one: it keeps who opens it waiting, and must not keep a gateway.
+    static func read(
+        _ path: String,
+        limit: Int = readLimit,
+        mayBePipe: Bool = false
+    ) throws(CommandError) -> [UInt8] {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC | (mayBePipe ? 0 : O_NONBLOCK))
         guard descriptor >= 0 else { throw failure("read", path) }
         defer { close(descriptor) }
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else { throw failure("read", path) }
+        guard mayBePipe || status.st_mode & S_IFMT != S_IFIFO else {
+            throw .failed(code: "file", message: "\(path) is a pipe, and must be a file")
+        }
         return try readToEnd(descriptor, name: path, limit: limit)
     }
 

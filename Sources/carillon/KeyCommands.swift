@@ -106,7 +106,7 @@ enum KeyCommands {
 
     /// The public key in a `.p8` or a public PEM file, as PEM.
     private static func publicHalf(of path: String) throws(CommandError) -> String {
-        let pem = try Files.read(path)
+        let pem = try Files.read(path, mayBePipe: true)
         do throws(TLSError) {
             let isPrivate = String(decoding: pem, as: UTF8.self).contains("PRIVATE KEY-----")
             let key = isPrivate ? try PrivateKey(pem: pem).publicKey : try PublicKey(pem: pem)

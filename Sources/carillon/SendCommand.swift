@@ -71,7 +71,7 @@ enum SendCommand {
             return try Files.readStandardInput()
         case (nil, let payload?):
             guard payload.hasPrefix("@") else { return Array(payload.utf8) }
-            return try Files.read(String(payload.dropFirst()))
+            return try Files.read(String(payload.dropFirst()), mayBePipe: true)
         case (nil, nil):
             throw .usage("say what to send: --alert TEXT or --payload JSON")
         case (.some, .some):

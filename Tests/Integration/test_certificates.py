@@ -1,5 +1,6 @@
 """Certificates over the years: renewed, replaced with their authority, warned of, and files that are half replaced."""
 
+import concurrent.futures
 import datetime
 import json
 import pathlib
@@ -376,3 +377,22 @@ def test_a_key_that_could_not_connect_is_not_enrolled(fresh, settings, bits, sai
     if settings.get("device.rsa") != "off":
         made = instance.admin.add_device("phone", key_type="rsa")
         assert re.match("-----BEGIN PRIVATE KEY-----", made["privateKey"])
+
+
+@pytest.mark.parametrize("word", ["renew", "roll-over"])
+def test_two_commands_at_once_leave_pairs(fresh, word):
+    instance = fresh()
+    url = f"http://127.0.0.1:{instance.admin_port}"
+    words = ["certificate", word, "--config", instance.facts["config"], "--admin", url]
+    for _ in range(3):
+        with concurrent.futures.ThreadPoolExecutor(4) as threads:
+            done = list(threads.map(lambda _: command(*words).returncode, range(4)))
+        assert 0 in done
+        for name in ("server", "ca"):
+            certificate = x509.load_pem_x509_certificate(pki(instance, f"{name}.pem").read_bytes())
+            key = serialization.load_pem_private_key(pki(instance, f"{name}.key").read_bytes(), None)
+            assert certificate.public_key() == key.public_key()
+        if word == "roll-over":
+            assert done.count(0) == 1
+            run(instance, "certificate", "finish-roll-over", "--force")
+    instance.restart()

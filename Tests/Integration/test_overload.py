@@ -174,6 +174,20 @@ def test_connections_in_all_are_bounded_and_silent_ones_make_way(fresh):
             courier.keep_alive()
 
 
+@pytest.mark.parametrize("limit", ["limits.connections", "limits.connectionsPerAddress"])
+@pytest.mark.parametrize("silent_door", ["provider", "device"])
+def test_silence_at_one_door_locks_nobody_out_of_the_other(fresh, limit, silent_door):
+    instance = fresh({"threads": "1", limit: "30"})
+    token = instance.register()
+    port = instance.provider_port if silent_door == "provider" else instance.device_port
+    with connections(port, 40):
+        instance.advance("2s")
+        if silent_door == "provider":
+            instance.online(APP)[0].close()
+        else:
+            assert instance.push(token).status == 200
+
+
 def test_connections_of_an_address_are_bounded_and_its_silent_ones_make_way(fresh):
     instance = fresh({"limits.connectionsPerAddress": "3", "threads": "1"})
     with instance.online(APP)[0] as courier, connections(instance.device_port, 2) as silent:

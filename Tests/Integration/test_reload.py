@@ -2,6 +2,7 @@
 changes nothing."""
 
 import os
+import pathlib
 import signal
 import ssl
 import threading
@@ -176,6 +177,11 @@ def test_a_limit_on_connections_changes_for_those_who_come(fresh):
         early.ping()
 
 
+def make_pipe(path: pathlib.Path) -> None:
+    path.unlink()
+    os.mkfifo(path, 0o600)
+
+
 BROKEN = {
     "no certificate": (lambda instance: replace(instance.directory / "pki/server.pem", b"nonsense"), "server.pem"),
     "another key": (
@@ -184,6 +190,7 @@ BROKEN = {
     ),
     "expired": (lambda instance: put_server(instance, Authority.of(instance).server(days=-1)), "expired on"),
     "no authority": (lambda instance: (instance.directory / "pki/ca.pem").unlink(), "ca.pem is missing (tls.ca)"),
+    "a pipe": (lambda instance: make_pipe(instance.directory / "pki/server.pem"), "is a pipe"),
     "an open key": (lambda instance: (instance.directory / "pki/server.key").chmod(0o644), "chmod 600"),
     "bad settings": (
         lambda instance: settings(instance, drain_timeout="soon", provider_prot="1"),

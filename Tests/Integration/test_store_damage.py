@@ -10,8 +10,8 @@ import subprocess
 
 import pytest
 
-from delivery import push
-from harness import APP
+from delivery import push, received
+from harness import APP, TEAM
 from instance import REPOSITORY
 from storefiles import SETTINGS, Waiting, logged, number_of, refused_start, wait_ready
 
@@ -249,6 +249,30 @@ def test_a_store_that_is_deleted_while_it_runs_takes_nothing_more(fresh, what):
     assert waiting.push(3) == [200] * 3
     instance.restart(crash=True)
     waiting.check()
+
+
+def test_what_was_refused_while_the_store_was_away_does_not_come_back_with_it(fresh):
+    """Nor does it take the place of what it would have replaced, which was promised."""
+    instance = fresh(SETTINGS)
+    identity, (token,) = instance.offline(APP)
+    push(instance, token, 1, collapse="score")
+    instance.admin.make_key(TEAM)
+    keys = len(instance.admin.get("/v1/keys")["items"])
+    data, aside = instance.directory / "data", instance.directory / "aside"
+    data.rename(aside)
+    assert instance.push(token, {"apns-collapse-id": "score"}, b'{"n":2}').status == 503
+    wait_ready(instance, ready=False)
+    assert instance.push(token, {"apns-collapse-id": "score"}, b'{"n":3}').status == 503
+    assert instance.admin.request("POST", "/v1/keys", {"team": TEAM, "environment": "all", "topics": []})[0] == 503
+    aside.rename(data)
+    wait_ready(instance)
+    for crash in (False, True):
+        instance.restart(crash=crash)
+        assert len(instance.admin.get("/v1/keys")["items"]) == keys
+        assert len(instance.admin.queue(token)) == 1
+    courier, _ = instance.online(APP, identity=identity)
+    with courier:
+        assert received(courier, 1) == [1]
 
 
 def test_a_store_that_was_deleted_is_saved_from_the_process(fresh):
