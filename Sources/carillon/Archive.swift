@@ -61,8 +61,12 @@ struct ArchiveWriter {
         try Files.write(bytes, to: descriptor, name: path)
     }
 
-    private func header(of entry: ArchiveEntry) -> [UInt8] {
-        precondition(entry.name.utf8.count <= ArchiveHeader.nameCount, "names in a backup are short")
+    private func header(of entry: ArchiveEntry) throws(CommandError) -> [UInt8] {
+        guard entry.name.utf8.count <= ArchiveHeader.nameCount else {
+            let message =
+                "\(entry.name) has a name over \(ArchiveHeader.nameCount) bytes; a backup holds none: rename it"
+            throw .failed(code: "file", message: message)
+        }
         return ArchiveHeader.bytes(entry, time: time)
     }
 }

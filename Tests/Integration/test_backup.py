@@ -143,6 +143,16 @@ def test_a_backup_does_not_replace_a_file_unless_told(fresh):
     assert not list((instance.directory / "data").glob("*.backup*")), "the gateway's copy stays"
 
 
+def test_a_name_that_no_backup_can_hold_is_said(fresh):
+    instance = fresh()
+    key = instance.directory / "keys" / f"{'k' * 110}.p8"
+    key.write_text("key")
+    key.chmod(0o600)
+    path, error = backup(instance, status=1)
+    assert "rename it" in error["error"]["message"]
+    assert not list(path.parent.glob("backup.tar*")) and not list((instance.directory / "data").glob("*.backup*"))
+
+
 def test_a_backup_while_nothing_can_be_written_holds_what_was(fresh):
     instance = fresh()
     _, (token,) = instance.offline(APP)
