@@ -25,6 +25,18 @@ extension Home {
         return true
     }
 
+    /// Ends a push whose place a newer one took that has left the queue. If that one was delivered, nothing brings this
+    /// one back; if it gave way itself, to one that may yet be refused, it comes back with it.
+    func outlived(_ old: DisplacedPush, by newer: UInt64, _ device: DeviceState, at now: Moment) {
+        if device.unanswered.contains(newer) || device.unanswered.displacedNumbers.contains(newer) {
+            return carryOut(.discarded(old.queued, old.cause, fromStorage: old.fromStorage), device, at: now)
+        }
+        metrics.discarded(old.cause)
+        record(old.queued.push, Outcome(old.cause, fromStorage: old.fromStorage), device, at: now)
+        finish(old.queued.push, device, at: now)
+        spares.ended(old.queued)
+    }
+
     /// The heir is durable or over: those whose place it took are, too.
     func endDisplaced(by heir: UInt64, _ device: DeviceState, at now: Moment) {
         for displaced in device.unanswered.takeDisplaced(heir) { end(displaced, device, at: now) }

@@ -240,6 +240,9 @@ final class Home {
             record(queued.push, Outcome(cause, fromStorage: fromStorage), device, at: now)
             finish(queued.push, device, cause, at: now)
             spares.ended(queued)
+        case .outlived(let queued, let newer, let fromStorage):
+            let old = DisplacedPush(queued: queued, cause: .collapsed, fromStorage: fromStorage)
+            outlived(old, by: newer, device, at: now)
         case .revoked(let number):
             if let registration = device.registration(numbered: number) { revoke(registration, at: now) }
         case .closeSession:
@@ -256,7 +259,7 @@ final class Home {
     }
 
     /// The push has ended: it is answered if it was not, and the store forgets it if it ever knew it.
-    private func finish(_ push: Push, _ device: DeviceState, _ cause: DiscardCause? = nil, at now: Moment) {
+    func finish(_ push: Push, _ device: DeviceState, _ cause: DiscardCause? = nil, at now: Moment) {
         metrics.held.add(-1)
         if push.isOnce { return }
         guard let waiting = device.unanswered.remove(push.number) else {

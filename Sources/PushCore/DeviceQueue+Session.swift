@@ -18,8 +18,13 @@ extension DeviceQueue {
             entry.isMarked = false
             if entry.push.isOnce {
                 effects.append(.discarded(entry.queued, .expired, fromStorage: false))
-            } else if flight.supersededBy != nil {
-                effects.append(.discarded(entry.queued, .collapsed, fromStorage: entry.wasStored))
+            } else if let newer = flight.supersededBy {
+                discardSuperseded(
+                    entry,
+                    by: newer,
+                    isHeld: ended.contains { $0.entry.push.number == newer },
+                    into: &effects
+                )
             } else {
                 putBack(entry)
                 #if PLANTED_FAULTS
@@ -98,8 +103,9 @@ extension DeviceQueue {
                 discardFlight(at: index, .expired, into: &effects)
                 continue
             }
-            if flight.supersededBy != nil {
-                discardFlight(at: index, .collapsed, into: &effects)
+            if let newer = flight.supersededBy {
+                flights.remove(at: index)
+                discardSuperseded(flight.entry, by: newer, isHeld: false, into: &effects)
                 continue
             }
             flights[index].deadline = now + policy.acknowledgementTimeout
@@ -203,6 +209,22 @@ extension DeviceQueue {
     /// Discards what expired while it waited.
     package mutating func dropExpired(at now: Moment, into effects: inout [QueueEffect]) {
         for lane in lanes.indices { dropExpired(lane, at: now, into: &effects) }
+    }
+
+    /// Ends one in flight whose place `newer` took; `isHeld` if that is known to be there yet.
+    private func discardSuperseded(
+        _ entry: WaitingPush,
+        by newer: UInt64,
+        isHeld: Bool,
+        into effects: inout [QueueEffect]
+    ) {
+        let effect: QueueEffect =
+            if isHeld || push(numbered: newer) != nil {
+                .discarded(entry.queued, .collapsed, fromStorage: entry.wasStored)
+            } else {
+                .outlived(entry.queued, by: newer, fromStorage: entry.wasStored)
+            }
+        effects.append(effect)
     }
 
     private mutating func discardFlight(at index: Int, _ cause: DiscardCause, into effects: inout [QueueEffect]) {

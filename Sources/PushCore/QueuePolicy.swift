@@ -79,6 +79,8 @@ package enum QueueEffect {
     /// The device acknowledged it.
     case delivered(QueuedPush, fromStorage: Bool)
     case discarded(QueuedPush, DiscardCause, fromStorage: Bool)
+    /// It was in flight, and is not sent again because a newer one took its place, which has left the queue since.
+    case outlived(QueuedPush, by: UInt64, fromStorage: Bool)
     /// The device says that the registration's app is gone.
     case revoked(registration: UInt64)
     /// The device does not acknowledge: end its session.

@@ -88,6 +88,19 @@ import Testing
         #expect(bench.changes().contains("discard 1"))
     }
 
+    @Test func `what a delivered push has replaced does not come back with the refusal of a newer one`() throws {
+        var bench = try sentAndStored()
+        try bench.offer(collapseID: "score")
+        bench.acknowledge(2)
+        try bench.offer(collapseID: "score")
+        bench.disconnect()
+        bench.pass(Limits.writeDelay)
+        bench.commit(failure)
+        #expect(bench.answers().last == "answer 3 503 ServiceUnavailable")
+        try bench.connect()
+        #expect(bench.effects().contains { $0.contains("notify 1") } == false && bench.metrics.held.value == 0)
+    }
+
     /// One whose push 1 is in flight and in the store.
     private func sentAndStored(change: (inout Config) -> Void = { _ in }) throws -> HomeBench {
         var bench = try HomeBench.live(change: change)

@@ -64,6 +64,9 @@ struct QueueWitness {
             case .delivered(let queued, _):
                 if !isInFlight(queued.push) { complaints.append("\(queued.number) is delivered but was not in flight") }
                 states[queued.number] = .over
+            case .outlived(let queued, _, _):
+                if state(queued.push) == .over { complaints.append("\(queued.number) ends twice") }
+                states[queued.number] = .over
             case .discarded(let queued, let cause, _):
                 if state(queued.push) == .over { complaints.append("\(queued.number) ends twice") }
                 if cause == .expired, queued.push.expires > now {

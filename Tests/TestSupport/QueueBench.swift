@@ -120,6 +120,8 @@ extension QueueEffect {
         case .resend(let push, let flag): "resend \(push.number)\(flag.words)"
         case .stored(let push, let state): "\(state.rawValue) \(push.number)"
         case .delivered(let push, let fromStorage): "delivered \(push.number)\(fromStorage ? " from storage" : "")"
+        case .outlived(let push, _, let fromStorage):
+            "\(DiscardCause.collapsed.rawValue) \(push.number)\(fromStorage ? " from storage" : "")"
         case .discarded(let push, let cause, let fromStorage):
             "\(cause.rawValue) \(push.number)\(fromStorage ? " from storage" : "")"
         case .revoked(let registration): "revoked \(registration)"
