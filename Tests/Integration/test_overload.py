@@ -180,7 +180,8 @@ def test_silence_at_one_door_locks_nobody_out_of_the_other(fresh, limit, silent_
     instance = fresh({"threads": "1", limit: "30"})
     token = instance.register()
     port = instance.provider_port if silent_door == "provider" else instance.device_port
-    with connections(port, 40):
+    with connections(port, 40) as silent:
+        until(lambda: closed_count(silent) >= 10)
         instance.advance("2s")
         if silent_door == "provider":
             instance.online(APP)[0].close()
