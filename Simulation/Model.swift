@@ -189,7 +189,7 @@ struct Model {
         var after = look(at: queue, device, gateway)
         var sent: [KnownPush] = []
         var failure: Complaint?
-        queue.eachFlight { push, deadline, resends, _ in
+        queue.eachFlight { push, deadline, resends in
             let flight = SeenQueue.Flight(number: push.number, deadline: deadline, resends: resends)
             if after.flights.contains(where: { $0.number == push.number }) {
                 failure = failure ?? Complaint("push \(push.number) is in flight twice", device: device)

@@ -108,12 +108,13 @@ package final class HandTurnedGateway {
     /// A push is held: it waits, is in flight, or will come back if the one that took its place is refused.
     package func holds(_ number: UInt64, for device: DeviceID) -> Bool {
         guard let state = state(device) else { return false }
-        return state.queue.push(numbered: number) != nil || state.unanswered.displacedNumbers.contains(number)
+        return state.queue.push(numbered: number) != nil
+            || state.unanswered.displaced.contains { $0.queued.push.number == number }
     }
 
     /// How many pushes a device holds, displaced ones included.
     package func heldCount(of device: DeviceID) -> Int {
-        state(device).map { $0.queue.heldCount + $0.unanswered.displacedNumbers.count } ?? 0
+        state(device).map { $0.queue.heldCount + $0.unanswered.displaced.count } ?? 0
     }
 
     /// How many of a device's pushes have no answer.

@@ -5,72 +5,53 @@ import Storage
 // A push that takes the place of another may yet be refused, because the store fails or a drain ends. Until it is
 // durable or over, one that was answered 200 is neither discarded nor told as such: it comes back with the refusal.
 extension Home {
-    /// The push that takes the place of one and may yet be refused: the one that is being accepted, or else, for one
-    /// that was in flight meanwhile, the newest with its collapse id.
-    func unansweredHeir(of push: Push, _ device: DeviceState) -> UInt64? {
-        guard !device.unanswered.isEmpty, let heir = accepting ?? device.queue.heir(of: push),
-            device.unanswered.contains(heir)
-        else { return nil }
-        return heir
+    /// A push has left the queue for newer ones.
+    func replaced(_ old: DisplacedPush, _ device: DeviceState, at now: Moment) {
+        let push = old.queued.push
+        guard case .pending(let newer) = old.replacement, let heir = newer.last, !push.isOnce,
+            newer.allSatisfy(device.unanswered.contains)
+        else { return carryOut(.discarded(old.queued, old.cause, fromStorage: old.fromStorage), device, at: now) }
+        guard let waiting = device.unanswered.remove(push.number) else { return device.unanswered.displace(old) }
+        // Not answered yet: 200 would promise what only the newest can keep.
+        discarded(old, device, at: now)
+        if waiting.isSubmitted { changes.append(.discard(push.number)) }
+        device.unanswered.leave(waiting, to: heir)
+        device.queue.pass(push.number, to: heir)
     }
 
-    /// Keeps a replaced push with the one that took its place. False if that has nothing to wait for, or the replaced
-    /// one was not answered: then it ends now.
-    func displace(_ queued: QueuedPush, _ cause: DiscardCause, fromStorage: Bool, _ device: DeviceState) -> Bool {
-        guard !queued.push.isOnce, !device.unanswered.contains(queued.push.number),
-            let heir = unansweredHeir(of: queued.push, device)
-        else { return false }
-        let displaced = DisplacedPush(queued: queued, cause: cause, fromStorage: fromStorage)
-        device.unanswered.displace(displaced, by: heir)
-        return true
+    /// A push is durable or over: so are those whose place it took.
+    func settle(_ number: UInt64, _ device: DeviceState, at now: Moment) {
+        device.queue.settle(number)
+        for displaced in device.unanswered.settle(number) { end(displaced, device, at: now) }
     }
 
-    /// Ends a push whose place a newer one took that has left the queue. If that one was delivered, nothing brings this
-    /// one back; if it gave way itself, to one that may yet be refused, it comes back with it.
-    func outlived(_ old: DisplacedPush, by newer: UInt64, _ device: DeviceState, at now: Moment) {
-        if device.unanswered.contains(newer) || device.unanswered.displacedNumbers.contains(newer) {
-            return carryOut(.discarded(old.queued, old.cause, fromStorage: old.fromStorage), device, at: now)
-        }
-        metrics.discarded(old.cause)
-        record(old.queued.push, Outcome(old.cause, fromStorage: old.fromStorage), device, at: now)
-        finish(old.queued.push, device, at: now)
-        spares.ended(old.queued)
-    }
-
-    /// The heir is durable or over: those whose place it took are, too.
-    func endDisplaced(by heir: UInt64, _ device: DeviceState, at now: Moment) {
-        for displaced in device.unanswered.takeDisplaced(heir) { end(displaced, device, at: now) }
-    }
-
-    /// Takes back a push that is refused, and puts back those whose place it took.
+    /// Takes back a push that is refused, and puts back those that nothing replaces any more.
     func withdraw(_ number: UInt64, _ device: DeviceState, at now: Moment) {
-        let withdrawal = device.queue.withdraw(number)
-        if withdrawal != nil { metrics.held.add(-1) }
-        // The newest first: it takes the place of the older ones, as it did before.
-        let returning = device.unanswered.takeDisplaced(number).sorted { $0.queued.push.number > $1.queued.push.number }
-        for displaced in returning {
-            // A newer one has replaced both, and was delivered: this one would come after it.
-            if let newer = withdrawal?.successor(to: displaced.queued.push), !device.unanswered.contains(newer),
-                device.queue.push(numbered: newer) == nil
-            {
+        if device.queue.withdraw(number) { metrics.held.add(-1) }
+        for displaced in device.unanswered.refuse(number) {
+            if !device.queue.putBack(displaced.queued, wasStored: displaced.fromStorage) {
                 end(displaced, device, at: now)
-                continue
-            }
-            switch device.queue.putBack(displaced.queued, wasStored: displaced.fromStorage) {
-            case .waits: break
-            case .replaced(let newer) where device.unanswered.contains(newer):
-                device.unanswered.displace(displaced, by: newer)
-            case .replaced, .unknownRegistration: end(displaced, device, at: now)
             }
         }
+    }
+
+    /// A push was accepted: what its like displaced is replaced by it, too.
+    func supersedeDisplaced(by push: Push, _ device: DeviceState, at now: Moment) {
+        guard push.content.hasCollapseID else { return }
+        for displaced in device.unanswered.supersede(by: push) { end(displaced, device, at: now) }
     }
 
     private func end(_ displaced: DisplacedPush, _ device: DeviceState, at now: Moment) {
+        discarded(displaced, device, at: now)
+        changes.append(.discard(displaced.queued.push.number))
+    }
+
+    /// Counts and tells the end of a replaced push.
+    private func discarded(_ displaced: DisplacedPush, _ device: DeviceState, at now: Moment) {
         metrics.discarded(displaced.cause)
         let outcome = Outcome(displaced.cause, fromStorage: displaced.fromStorage)
         record(displaced.queued.push, outcome, device, at: now)
         metrics.held.add(-1)
-        changes.append(.discard(displaced.queued.push.number))
         spares.ended(displaced.queued)
     }
 }

@@ -39,8 +39,6 @@ final class Home {
     /// Pushes whose `append` is among `changes`.
     private(set) var submitted: [PushAddress] = []
 
-    /// The push that is being accepted: what it replaces ends meanwhile, and it may itself.
-    private(set) var accepting: UInt64?
     /// Pushes for live devices, to be written unless they are acknowledged first.
     private var delayed = DelayedPushes()
 
@@ -115,8 +113,7 @@ final class Home {
             metrics.accepted(push.type)
             answer(.accepted, reply)
         }
-        accepting = push.number
-        defer { accepting = nil }
+        if verdict != .discarded { supersedeDisplaced(by: push, device, at: now) }
         // Not if it stays in storage, nor if it takes another's place: that one must stay in the store until it came.
         let mayWait = queueEffects.isEmpty
         pump(device, at: now)
@@ -174,7 +171,7 @@ final class Home {
             guard let waiting = push.device.unanswered.remove(push.number) else { continue }
             answer(error == nil ? .accepted : .refused(.serviceUnavailable), waiting, push.device)
             guard error != nil else {
-                endDisplaced(by: push.number, push.device, at: now)
+                settle(push.number, push.device, at: now)
                 continue
             }
             withdraw(push.number, push.device, at: now)
@@ -187,7 +184,7 @@ final class Home {
     /// is discarded behind its append, so that the two cancel or are both written.
     func refuseUnanswered(at now: Moment) {
         for device in holders.all where !device.unanswered.isEmpty {
-            // One after the other: what one gives back may have to go on to the next.
+            // One after the other: what two have replaced comes back with the second.
             while let waiting = device.unanswered.removeFirst() {
                 answer(.refused(.shutdown), waiting, device)
                 withdraw(waiting.number, device, at: now)
@@ -235,14 +232,13 @@ final class Home {
             finish(queued.push, device, at: now)
             spares.ended(queued)
         case .discarded(let queued, let cause, let fromStorage):
-            if cause.isReplacement, displace(queued, cause, fromStorage: fromStorage, device) { return }
             metrics.discarded(cause)
             record(queued.push, Outcome(cause, fromStorage: fromStorage), device, at: now)
-            finish(queued.push, device, cause, at: now)
+            finish(queued.push, device, at: now)
             spares.ended(queued)
-        case .outlived(let queued, let newer, let fromStorage):
-            let old = DisplacedPush(queued: queued, cause: .collapsed, fromStorage: fromStorage)
-            outlived(old, by: newer, device, at: now)
+        case .replaced(let queued, let cause, let replacement, let fromStorage):
+            let old = DisplacedPush(queued: queued, cause: cause, replacement: replacement, fromStorage: fromStorage)
+            replaced(old, device, at: now)
         case .revoked(let number):
             if let registration = device.registration(numbered: number) { revoke(registration, at: now) }
         case .closeSession:
@@ -259,7 +255,7 @@ final class Home {
     }
 
     /// The push has ended: it is answered if it was not, and the store forgets it if it ever knew it.
-    func finish(_ push: Push, _ device: DeviceState, _ cause: DiscardCause? = nil, at now: Moment) {
+    private func finish(_ push: Push, _ device: DeviceState, at now: Moment) {
         metrics.held.add(-1)
         if push.isOnce { return }
         guard let waiting = device.unanswered.remove(push.number) else {
@@ -269,13 +265,8 @@ final class Home {
             return changes.append(.discard(push.number))
         }
         if waiting.isSubmitted { changes.append(.discard(push.number)) }
-        // Replaced by one that may yet be lost: 200 would promise what only that one can keep.
-        if cause?.isReplacement == true, let heir = unansweredHeir(of: push, device) {
-            device.unanswered.leave(waiting, to: heir)
-        } else {
-            endDisplaced(by: push.number, device, at: now)
-            answer(.accepted, waiting, device)
-        }
+        settle(push.number, device, at: now)
+        answer(.accepted, waiting, device)
     }
 
     private func answer(_ answer: PushAnswer, _ waiting: UnansweredPush, _ device: DeviceState) {

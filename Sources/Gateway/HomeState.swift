@@ -127,11 +127,6 @@ extension RegistrationState {
     var endedAt: Moment { record.revokedAt ?? record.createdAt }
 }
 
-extension DiscardCause {
-    /// Whether a newer push took the place.
-    var isReplacement: Bool { self == .collapsed || self == .queueFull }
-}
-
 /// What a home asks its loop to do, in order.
 enum HomeEffect {
     /// Gives a push to the session of a connection.

@@ -14,13 +14,11 @@ struct UnansweredPushes {
     private var list: [UnansweredPush] = []
     /// By number, the answers due to pushes whose place it took before they were durable: they are safe when it is.
     private var inherited: [UInt64: [ReplyAddress]] = [:]
-    /// By number, the pushes whose place it took: they end when it is durable or over, and come back if it is refused.
-    private var displaced: [UInt64: [DisplacedPush]] = [:]
+    /// Pushes whose place some of these took: they end when one of those is safe, and come back if all are refused.
+    private(set) var displaced: [DisplacedPush] = []
 
     var isEmpty: Bool { list.isEmpty }
     var count: Int { list.count }
-    /// The pushes whose place others took and that have not ended.
-    var displacedNumbers: [UInt64] { displaced.values.joined().map(\.queued.push.number) }
 
     mutating func add(_ push: UnansweredPush) { list.append(push) }
 
@@ -39,18 +37,40 @@ struct UnansweredPushes {
         return true
     }
 
-    /// Lets the push `heir` answer for `push`, too, for what that has inherited and what it has displaced.
+    /// Lets the push `heir` answer for `push`, too, and for what that has inherited; what that has replaced goes on.
     mutating func leave(_ push: UnansweredPush, to heir: UInt64) {
         inherited[heir, default: []] += [push.reply] + takeInherited(push.number)
-        for older in takeDisplaced(push.number) { displace(older, by: heir) }
+        for place in displaced.indices { displaced[place].replacement.pass(push.number, to: heir) }
     }
 
-    /// Notes that `heir`, which is unanswered, has taken the place of a push.
-    mutating func displace(_ push: DisplacedPush, by heir: UInt64) { displaced[heir, default: []].append(push) }
+    /// Keeps a push that was answered and whose place some of these have taken.
+    mutating func displace(_ push: DisplacedPush) { displaced.append(push) }
 
-    /// The pushes whose place one has taken, once.
-    mutating func takeDisplaced(_ number: UInt64) -> [DisplacedPush] {
-        displaced.isEmpty ? [] : displaced.removeValue(forKey: number) ?? []
+    /// A new push takes the place of displaced ones, too; returns those that end with that, because it is safe.
+    mutating func supersede(by newer: Push) -> [DisplacedPush] {
+        takeDisplaced { push in
+            guard push.queued.push.isReplaced(by: newer) else { return false }
+            if newer.isOnce { return true }
+            push.replacement.add(newer.number)
+            return false
+        }
+    }
+
+    /// A push is safe; returns those that end with that.
+    mutating func settle(_ number: UInt64) -> [DisplacedPush] { takeDisplaced { $0.replacement.settle(number) } }
+
+    /// A push is refused; returns those that nothing replaces any more.
+    mutating func refuse(_ number: UInt64) -> [DisplacedPush] { takeDisplaced { $0.replacement.refuse(number) } }
+
+    /// Changes the displaced and takes those of which that returns true.
+    private mutating func takeDisplaced(where change: (inout DisplacedPush) -> Bool) -> [DisplacedPush] {
+        guard !displaced.isEmpty else { return [] }
+        var (taken, kept): ([DisplacedPush], [DisplacedPush]) = ([], [])
+        for var push in displaced {
+            if change(&push) { taken.append(push) } else { kept.append(push) }
+        }
+        displaced = kept
+        return taken
     }
 
     /// The answers that a push has inherited, once.
@@ -61,10 +81,11 @@ struct UnansweredPushes {
     private func place(of number: UInt64) -> Int? { list.firstIndex { $0.number == number } }
 }
 
-/// A push that was answered 200 and whose place was taken by one that may yet be refused.
+/// A push that has left its queue for newer ones that may yet be refused.
 struct DisplacedPush {
     let queued: QueuedPush
     let cause: DiscardCause
+    var replacement: Replacement
     /// It had waited: its end is told as "from storage".
     let fromStorage: Bool
 }

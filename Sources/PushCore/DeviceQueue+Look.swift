@@ -1,11 +1,9 @@
 // What a simulation looks at after each turn, without changing anything.
 extension DeviceQueue {
-    /// Tells each push that was sent and not acknowledged, in the order of sending: when it is due, how often it was
-    /// sent again, and whether a newer one has replaced it.
-    package func eachFlight(_ body: (Push, _ deadline: Moment, _ resends: Int, _ isSuperseded: Bool) -> Void) {
-        for flight in flights {
-            body(flight.entry.push, flight.deadline, flight.resends, flight.supersededBy != nil)
-        }
+    /// Tells each push that was sent and not acknowledged, in the order of sending: when it is due, and how often it
+    /// was sent again.
+    package func eachFlight(_ body: (Push, _ deadline: Moment, _ resends: Int) -> Void) {
+        for flight in flights { body(flight.entry.push, flight.deadline, flight.resends) }
     }
 
     /// Tells each push that waits, topic by topic.

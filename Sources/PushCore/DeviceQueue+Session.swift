@@ -18,13 +18,8 @@ extension DeviceQueue {
             entry.isMarked = false
             if entry.push.isOnce {
                 effects.append(.discarded(entry.queued, .expired, fromStorage: false))
-            } else if let newer = flight.supersededBy {
-                discardSuperseded(
-                    entry,
-                    by: newer,
-                    isHeld: ended.contains { $0.entry.push.number == newer },
-                    into: &effects
-                )
+            } else if flight.replacement != .none {
+                discardReplaced(entry, flight.replacement, into: &effects)
             } else {
                 putBack(entry)
                 #if PLANTED_FAULTS
@@ -103,9 +98,9 @@ extension DeviceQueue {
                 discardFlight(at: index, .expired, into: &effects)
                 continue
             }
-            if let newer = flight.supersededBy {
+            if flight.replacement != .none {
                 flights.remove(at: index)
-                discardSuperseded(flight.entry, by: newer, isHeld: false, into: &effects)
+                discardReplaced(flight.entry, flight.replacement, into: &effects)
                 continue
             }
             flights[index].deadline = now + policy.acknowledgementTimeout
@@ -166,44 +161,22 @@ extension DeviceQueue {
         }
     }
 
-    /// Takes back a push that could not be made durable; nil if it is not there, because it was acknowledged.
-    package mutating func withdraw(_ number: UInt64) -> Withdrawal? {
-        var (successor, flown): (UInt64?, Push?)
+    /// Takes back a push that could not be made durable, with what it replaced. False if it is not there, because it
+    /// gave way itself.
+    package mutating func withdraw(_ number: UInt64) -> Bool {
+        eachReplacement { $0.refuse(number) }
         if let index = flights.firstIndex(where: { $0.entry.push.number == number }) {
-            let flight = flights.remove(at: index)
-            (successor, flown) = (flight.supersededBy, flight.entry.push)
-        } else if !takeBack(number) {
-            return nil
+            flights.remove(at: index)
+            return true
         }
-        // What it was to replace may be sent again, unless yet another one replaces both.
-        for index in flights.indices where flights[index].supersededBy == number {
-            flights[index].supersededBy = successor
-        }
-        return Withdrawal(supersededBy: successor, flown: flown)
+        return takeBack(number)
     }
 
-    /// Puts back a push whose place was taken by one that was withdrawn.
-    package mutating func putBack(_ queued: QueuedPush, wasStored: Bool) -> PutBackVerdict {
-        let push = queued.push
-        guard lane(of: push.registration) != nil else { return .unknownRegistration }
-        if let newer = heir(of: push) { return .replaced(by: newer) }
+    /// Puts back a push whose replacement was undone, where its number says. False if its registration has ended.
+    package mutating func putBack(_ queued: QueuedPush, wasStored: Bool) -> Bool {
+        guard lane(of: queued.push.registration) != nil else { return false }
         putBack(WaitingPush(queued, wasStored: wasStored))
-        // An older one may be in flight, which is not to be sent again.
-        supersede(by: push)
-        return .waits
-    }
-
-    /// The number of the newest push that waits or is in flight and takes the place of `push`; nil when there is none.
-    package func heir(of push: Push) -> UInt64? {
-        guard push.content.hasCollapseID, let lane = lane(of: push.registration) else { return nil }
-        var newest = push.number
-        for flight in flights where push.isReplaced(by: flight.entry.push) {
-            newest = max(newest, flight.entry.push.number)
-        }
-        if let waiting = lanes[lane].first(where: { push.isReplaced(by: $0.push) }) {
-            newest = max(newest, waiting.push.number)
-        }
-        return newest > push.number ? newest : nil
+        return true
     }
 
     /// Discards what expired while it waited.
@@ -211,20 +184,13 @@ extension DeviceQueue {
         for lane in lanes.indices { dropExpired(lane, at: now, into: &effects) }
     }
 
-    /// Ends one in flight whose place `newer` took; `isHeld` if that is known to be there yet.
-    private func discardSuperseded(
+    /// Ends one in flight whose place was taken, if that is certain or becomes so.
+    private func discardReplaced(
         _ entry: WaitingPush,
-        by newer: UInt64,
-        isHeld: Bool,
+        _ replacement: Replacement,
         into effects: inout [QueueEffect]
     ) {
-        let effect: QueueEffect =
-            if isHeld || push(numbered: newer) != nil {
-                .discarded(entry.queued, .collapsed, fromStorage: entry.wasStored)
-            } else {
-                .outlived(entry.queued, by: newer, fromStorage: entry.wasStored)
-            }
-        effects.append(effect)
+        effects.append(.replaced(entry.queued, .collapsed, replacement, fromStorage: entry.wasStored))
     }
 
     private mutating func discardFlight(at index: Int, _ cause: DiscardCause, into effects: inout [QueueEffect]) {

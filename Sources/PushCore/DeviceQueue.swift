@@ -8,8 +8,8 @@ package struct DeviceQueue {
         let flag: StorageFlag
         var deadline: Moment
         var resends = 0
-        /// The first newer push with its collapse id: once there is one, this one must not be sent again.
-        var supersededBy: UInt64?
+        /// By newer pushes with its collapse id: once there is one, this one must not be sent again.
+        var replacement = Replacement.none
     }
 
     /// What the operator decided.
@@ -28,6 +28,8 @@ package struct DeviceQueue {
     package private(set) var lacksPayload = false
     /// A priority 10 went to the sleeping device: what has priority 5 and no higher number may follow it.
     var released: UInt64 = 0
+    /// Something in flight may have a replacement that is pending.
+    var mayHavePending = false
 
     package init(policy: QueuePolicy) { self.policy = policy }
 
@@ -103,7 +105,7 @@ package struct DeviceQueue {
                 return .discarded
             }
         #endif
-        collapse(with: push, lane, into: &effects)
+        collapse(with: push, lane, isSafe: false, into: &effects)
         supersede(by: push)
 
         var entry = WaitingPush(queued)
@@ -115,7 +117,7 @@ package struct DeviceQueue {
         if policy.mode == .apple {
             if entry.wasStored { keepOnly(push, ofApp: lanes[lane].app, into: &effects) }
         } else if !mode.delivers {
-            trim(lane, at: now, into: &effects)
+            trim(lane, for: push, at: now, into: &effects)
         }
         return .accepted
     }
@@ -125,7 +127,7 @@ package struct DeviceQueue {
         let push = queued.push
         guard let lane = lane(of: push.registration) else { return }
         // The older one was in flight when the newer one came, so the store still had it.
-        collapse(with: push, lane, into: &effects)
+        collapse(with: push, lane, isSafe: true, into: &effects)
         append(WaitingPush(queued, wasStored: true), lane)
     }
 
@@ -136,7 +138,7 @@ package struct DeviceQueue {
         at now: Moment,
         into effects: inout [QueueEffect]
     ) -> QueueVerdict {
-        collapse(with: queued.push, lane, into: &effects)
+        collapse(with: queued.push, lane, isSafe: true, into: &effects)
         guard mayGo(queued.push, lanes[lane].mode, at: now) else {
             effects.append(.discarded(queued, .expired, fromStorage: false))
             return .discarded
@@ -158,44 +160,24 @@ package struct DeviceQueue {
         return lanes[lane].count >= policy.backlog
     }
 
-    /// Keeps the newest of a registration whose device is away, within its limit.
-    private mutating func trim(_ lane: Int, at now: Moment, into effects: inout [QueueEffect]) {
+    /// Keeps the newest of a registration whose device is away, within its limit, when `push` has come.
+    private mutating func trim(_ lane: Int, for push: Push, at now: Moment, into effects: inout [QueueEffect]) {
         #if PLANTED_FAULTS
             if policy.fault == .limitExceeded, lanes[lane].count == policy.limit + 1 { return }
         #endif
         guard lanes[lane].count > policy.limit else { return }
         dropExpired(lane, at: now, into: &effects)
         while lanes[lane].count > policy.limit, let oldest = lanes[lane].takeOldest() {
-            discard(oldest, .queueFull, into: &effects)
+            replace(oldest, .queueFull, by: push, into: &effects)
         }
     }
 
     /// One stored push for all topics of an app, also for a device that is there and asleep.
     private mutating func keepOnly(_ push: Push, ofApp app: Int, into effects: inout [QueueEffect]) {
         for lane in lanes.indices where lanes[lane].app == app {
-            discardWaiting(.queueFull, lane, into: &effects) { $0.wasStored && $0.push.number != push.number }
-        }
-    }
-
-    // MARK: Collapse
-
-    /// The waiting one with the same id goes.
-    private mutating func collapse(with push: Push, _ lane: Int, into effects: inout [QueueEffect]) {
-        guard push.content.hasCollapseID else { return }
-        // What one of them was to replace is replaced by this one now, so that it comes back if this one is refused.
-        for index in flights.indices where flights[index].entry.push.isReplaced(by: push) {
-            guard let heir = flights[index].supersededBy else { continue }
-            if lanes[lane].contains(where: { $0.push.number == heir }) { flights[index].supersededBy = push.number }
-        }
-        discardWaiting(.collapsed, lane, into: &effects) { $0.push.isReplaced(by: push) }
-    }
-
-    /// The one in flight with the same id is not recalled but will not be sent again.
-    mutating func supersede(by push: Push) {
-        guard push.content.hasCollapseID else { return }
-        for index in flights.indices where flights[index].supersededBy == nil {
-            let older = flights[index].entry.push
-            if older.number < push.number, older.isReplaced(by: push) { flights[index].supersededBy = push.number }
+            for entry in lanes[lane].take(where: { $0.wasStored && $0.push.number != push.number }) {
+                replace(entry, .queueFull, by: push, into: &effects)
+            }
         }
     }
 
@@ -326,14 +308,14 @@ package struct DeviceQueue {
     }
 
     /// Counts an entry that has just been taken from its lane.
-    private mutating func left(_ entry: WaitingPush) {
+    mutating func left(_ entry: WaitingPush) {
         waitingCount -= 1
         if entry.isMarked { marked -= 1 }
         if entry.push.isOnce { onceCount -= 1 }
     }
 
     /// Ends an entry that has just been taken from its lane.
-    private mutating func discard(_ entry: WaitingPush, _ cause: DiscardCause, into effects: inout [QueueEffect]) {
+    mutating func discard(_ entry: WaitingPush, _ cause: DiscardCause, into effects: inout [QueueEffect]) {
         left(entry)
         // The queue of a revoked registration is storage as a whole.
         let fromStorage = entry.wasStored || cause == .unregistered
@@ -380,7 +362,7 @@ package struct DeviceQueue {
 
 extension Push {
     /// Whether `newer` has its collapse id, for the same registration.
-    func isReplaced(by newer: Push) -> Bool {
+    package func isReplaced(by newer: Push) -> Bool {
         number != newer.number && registration == newer.registration && content.collapseID == newer.content.collapseID
     }
 

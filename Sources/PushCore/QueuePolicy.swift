@@ -79,8 +79,8 @@ package enum QueueEffect {
     /// The device acknowledged it.
     case delivered(QueuedPush, fromStorage: Bool)
     case discarded(QueuedPush, DiscardCause, fromStorage: Bool)
-    /// It was in flight, and is not sent again because a newer one took its place, which has left the queue since.
-    case outlived(QueuedPush, by: UInt64, fromStorage: Bool)
+    /// It has left the queue for newer ones: it is discarded when that is certain, and is put back if it is undone.
+    case replaced(QueuedPush, DiscardCause, Replacement, fromStorage: Bool)
     /// The device says that the registration's app is gone.
     case revoked(registration: UInt64)
     /// The device does not acknowledge: end its session.
@@ -97,28 +97,4 @@ package enum QueueVerdict: Equatable, Sendable {
     case once
     /// The device is present and too much waits: nothing was kept.
     case tooMany
-}
-
-/// A push that was taken back from a queue.
-package struct Withdrawal {
-    /// The newer one that had taken its place; nil if there is none.
-    let supersededBy: UInt64?
-    /// The push, if it was in flight.
-    let flown: Push?
-
-    /// The push that has taken the place of `push`, too, which the withdrawn one had replaced.
-    package func successor(to push: Push) -> UInt64? {
-        guard let flown, push.isReplaced(by: flown) else { return nil }
-        return supersededBy
-    }
-}
-
-/// What became of a push that was put back into a queue.
-package enum PutBackVerdict: Equatable, Sendable {
-    /// It waits in its old place.
-    case waits
-    /// Another with its collapse id has come meanwhile.
-    case replaced(by: UInt64)
-    /// Its registration has ended.
-    case unknownRegistration
 }

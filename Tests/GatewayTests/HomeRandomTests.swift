@@ -89,7 +89,7 @@ private struct HomeRun {
         guard let event = bench.home.events.first, event.state == .received, let push = event.push else { return }
         pushes[push.number] = push
         unanswered[bench.places] = push.number
-        for event in bench.home.events.dropFirst() where event.cause?.isReplacement == true {
+        for event in bench.home.events.dropFirst() where event.cause == .collapsed || event.cause == .queueFull {
             successors[event.number] = push.number
         }
         // What was promised ends only with the promise of its heir, but its place is taken now.

@@ -114,9 +114,20 @@ import Testing
         var bench = QueueBench.live { $0.window = 1 }
         let last = Sample.push(3, collapseID: "score")
         bench.add([Sample.push(1, collapseID: "score"), Sample.push(2, collapseID: "score"), last])
+        bench.queue.pass(2, to: 3)
         #expect(bench.withdraw(last) == true)
         bench.close()
         #expect(bench.queue.held(for: 1).map(\.number) == [1])
+    }
+
+    @Test func `what a safe push superseded stays so though another one did so too and is withdrawn`() {
+        var bench = QueueBench.live { $0.window = 1 }
+        let last = Sample.push(3, collapseID: "score")
+        bench.add([Sample.push(1, collapseID: "score"), Sample.push(2, collapseID: "score"), last])
+        bench.queue.settle(2)
+        #expect(bench.withdraw(last) == true)
+        bench.close()
+        #expect(bench.queue.held(for: 1).isEmpty)
     }
 
     @Test func `a push that goes once takes the place of the waiting one`() {

@@ -64,7 +64,7 @@ struct QueueWitness {
             case .delivered(let queued, _):
                 if !isInFlight(queued.push) { complaints.append("\(queued.number) is delivered but was not in flight") }
                 states[queued.number] = .over
-            case .outlived(let queued, _, _):
+            case .replaced(let queued, _, _, _):
                 if state(queued.push) == .over { complaints.append("\(queued.number) ends twice") }
                 states[queued.number] = .over
             case .discarded(let queued, let cause, _):

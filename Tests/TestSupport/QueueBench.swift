@@ -98,7 +98,7 @@ package struct QueueBench {
     }
 
     /// Whether the push was there to be taken back.
-    package mutating func withdraw(_ push: Push) -> Bool { queue.withdraw(push.number) != nil }
+    package mutating func withdraw(_ push: Push) -> Bool { queue.withdraw(push.number) }
 
     package mutating func restore(_ push: Push) { queue.restore(QueuedPush(push), into: &effects) }
 
@@ -120,9 +120,7 @@ extension QueueEffect {
         case .resend(let push, let flag): "resend \(push.number)\(flag.words)"
         case .stored(let push, let state): "\(state.rawValue) \(push.number)"
         case .delivered(let push, let fromStorage): "delivered \(push.number)\(fromStorage ? " from storage" : "")"
-        case .outlived(let push, _, let fromStorage):
-            "\(DiscardCause.collapsed.rawValue) \(push.number)\(fromStorage ? " from storage" : "")"
-        case .discarded(let push, let cause, let fromStorage):
+        case .discarded(let push, let cause, let fromStorage), .replaced(let push, let cause, _, let fromStorage):
             "\(cause.rawValue) \(push.number)\(fromStorage ? " from storage" : "")"
         case .revoked(let registration): "revoked \(registration)"
         case .closeSession: "close"

@@ -1,0 +1,58 @@
+// New pushes take the place of older ones, for good or until they are refused.
+extension DeviceQueue {
+    /// The waiting one with the same id goes. `isSafe` tells that the new one cannot be refused any more.
+    mutating func collapse(
+        with push: Push,
+        _ lane: Int,
+        isSafe: Bool,
+        into effects: inout [QueueEffect]
+    ) {
+        guard push.content.hasCollapseID else { return }
+        for entry in lanes[lane].take(where: { $0.push.isReplaced(by: push) }) {
+            replace(entry, .collapsed, by: isSafe ? nil : push, into: &effects)
+        }
+    }
+
+    /// The one in flight with the same id is not recalled but will not be sent again, unless `push` is refused.
+    mutating func supersede(by push: Push) {
+        guard push.content.hasCollapseID else { return }
+        for index in flights.indices where flights[index].entry.push.isReplaced(by: push) {
+            if push.isOnce {
+                flights[index].replacement = .certain
+            } else {
+                flights[index].replacement.add(push.number)
+                mayHavePending = true
+            }
+        }
+    }
+
+    /// A push is stored, delivered or over: what it replaced is not sent again, whatever becomes of others.
+    package mutating func settle(_ number: UInt64) { eachReplacement { $0.settle(number) } }
+
+    /// A push gave way to another that answers for it.
+    package mutating func pass(_ number: UInt64, to heir: UInt64) { eachReplacement { $0.pass(number, to: heir) } }
+
+    /// Changes what is noted of replacements in flight, of which there are few, mostly none.
+    mutating func eachReplacement(_ change: (inout Replacement) -> Void) {
+        guard mayHavePending else { return }
+        var isPending = false
+        for index in flights.indices {
+            guard case .pending = flights[index].replacement else { continue }
+            change(&flights[index].replacement)
+            if case .pending = flights[index].replacement { isPending = true }
+        }
+        mayHavePending = isPending
+    }
+
+    /// Ends an entry that has just been taken from its lane, if `newer` does not turn out to be refused; nil is safe.
+    mutating func replace(
+        _ entry: WaitingPush,
+        _ cause: DiscardCause,
+        by newer: Push?,
+        into effects: inout [QueueEffect]
+    ) {
+        guard let newer, newer.number != entry.push.number else { return discard(entry, cause, into: &effects) }
+        left(entry)
+        effects.append(.replaced(entry.queued, cause, .pending([newer.number]), fromStorage: entry.wasStored))
+    }
+}
