@@ -11,13 +11,21 @@ package struct Signals: ~Copyable {
         case reload
     }
 
-    /// Blocks SIGTERM, SIGINT, SIGHUP and what would end the process for no reason, in the calling thread and in every
-    /// thread it makes from now on. Call it first in `main`: a thread made before would still die of them.
-    package init() throws(SystemError) {
-        var watched = signalSet([SIGTERM, SIGINT, SIGHUP])
+    /// Blocks what must not end a process that is to serve, in the calling thread and in every thread it makes from now
+    /// on. Call it first in `main`. A SIGHUP waits until somebody reads it; SIGTERM and SIGINT end the process, which
+    /// has begun nothing yet.
+    package static func holdBack() {
         // A peer that has gone is the error of a write, not the end of the process. Nobody reads this one.
-        var blocked = signalSet([SIGTERM, SIGINT, SIGHUP, SIGPIPE] + Self.meaningless)
+        var blocked = signalSet([SIGHUP, SIGPIPE] + meaningless)
         pthread_sigmask(SIG_BLOCK, &blocked, nil)
+    }
+
+    /// Blocks SIGTERM and SIGINT as well. Call it before the process makes a thread or opens what has to be closed in
+    /// order: a thread made before would still die of them.
+    package init() throws(SystemError) {
+        Self.holdBack()
+        var watched = signalSet([SIGTERM, SIGINT, SIGHUP])
+        pthread_sigmask(SIG_BLOCK, &watched, nil)
         let flags = Int32(SFD_CLOEXEC | SFD_NONBLOCK)
         descriptor = FileDescriptor(owning: try attempt("signalfd") { signalfd(-1, &watched, flags) })
     }

@@ -5,10 +5,12 @@ import Reactor
 @main
 enum Carillon {
     static func main() {
+        let words = Array(CommandLine.arguments.dropFirst())
+        // Before all else: a signal that comes while a gateway starts must not end it.
+        if words.first == ServeCommand.command.name { Signals.holdBack() }
         // What the program makes is its user's alone, whatever the shell says.
         umask(0o077)
         Machine.openStandardStreams()
-        let words = Array(CommandLine.arguments.dropFirst())
         do throws(CommandError) {
             exit(try run(words).rawValue)
         } catch {

@@ -2,7 +2,10 @@
 
 import json
 import re
+import shutil
 import time
+
+import pytest
 
 from admin import Admin
 from courier import Courier, Identity, Message, topic_hash
@@ -12,7 +15,8 @@ from keys import ABSENT, Keys
 
 __all__ = [
     "ABSENT", "APP", "BODY", "FOREIGN_APP", "FOREIGN_TEAM", "NEVER_ISSUED", "OTHER_APP", "Admin", "Courier", "H2Client",
-    "Identity", "Instance", "Keys", "Message", "Sandbox", "Stream", "check_shape", "command", "running", "topic_hash",
+    "Identity", "Instance", "Keys", "Message", "Sandbox", "Stream", "check_shape", "command", "needs", "running",
+    "topic_hash",
 ]  # fmt: skip
 
 TEAM, FOREIGN_TEAM = "TEAMALPHA1", "TEAMBRAVO2"
@@ -20,6 +24,12 @@ APP, OTHER_APP, FOREIGN_APP = "com.example.app", "com.example.other", "com.examp
 BODY = b'{"aps":{"alert":"hi"}}'
 NEVER_ISSUED = "0123456789abcdef" * 4
 UUID = re.compile(r"[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}")
+
+
+def needs(*programs: str):
+    """Skips a test where one of these is not installed."""
+    missing = [program for program in programs if not shutil.which(program)]
+    return pytest.mark.skipif(bool(missing), reason=f"scripts/setup --tests installs {', '.join(missing)}")
 
 
 def check_shape(answer: Stream, environment: str = "development") -> None:

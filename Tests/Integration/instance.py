@@ -72,6 +72,21 @@ def until(condition, what: object = "", seconds: float = 20):
     return found
 
 
+def wait_ready(instance: "Instance", ready: bool = True, reason: str | None = None) -> list[str]:
+    """Until `/readyz` says so, and gives this reason; the reasons it gave at last."""
+
+    def answer() -> tuple | None:
+        try:
+            status, body = instance.admin.request("GET", "/readyz", token=None)
+        except OSError:
+            # It does not listen yet.
+            return None
+        return (status, body) if (status == 200) == ready and (not reason or reason in body["reasons"]) else None
+
+    _, body = until(answer, lambda: f"/readyz that is {'good' if ready else reason or 'bad'}\n{instance.tail()}")
+    return [] if ready else body["reasons"]
+
+
 class Instance:
     """One instance and its process. As a context manager it is made, started, and stopped with its exit checked."""
 

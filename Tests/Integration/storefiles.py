@@ -108,17 +108,6 @@ def number_of(message) -> int:
     return int(message.payload.split(b",")[0].removeprefix(b'{"n":'))
 
 
-def wait_ready(instance: Sandbox, ready: bool = True, seconds: float = 20) -> list[str]:
-    """Until `/readyz` says so; the reasons it gave at last."""
-
-    def answer() -> tuple | None:
-        status, body = instance.admin.request("GET", "/readyz", token=None)
-        return (status, body) if (status == 200) == ready else None
-
-    _, body = until(answer, lambda: f"/readyz that is {'good' if ready else 'bad'}\n{instance.tail()}", seconds)
-    return [] if ready else body["reasons"]
-
-
 def logged(instance: Sandbox, text: str, seconds: float = 10) -> str:
     """The first line of the log with this text."""
 

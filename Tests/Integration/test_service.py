@@ -19,7 +19,7 @@ import pytest
 
 from authorities import Authority, replace
 from delivery import live
-from harness import APP, Sandbox
+from harness import APP, Sandbox, needs
 from instance import REPOSITORY, binary, until
 
 UNIT = REPOSITORY / "packaging" / "carillon.service"
@@ -155,11 +155,6 @@ def test_what_is_made_is_private(fresh):
 
 
 # The unit
-
-
-def needs(*programs: str):
-    missing = [program for program in programs if not shutil.which(program)]
-    return pytest.mark.skipif(bool(missing), reason=f"scripts/setup --tests installs {', '.join(missing)}")
 
 
 def unit_settings() -> dict[str, list[str]]:

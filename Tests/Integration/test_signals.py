@@ -10,15 +10,13 @@ import time
 import pytest
 
 from delivery import live
-from harness import APP
-from instance import binary, clean_environment
+from harness import APP, needs
+from instance import binary, clean_environment, until, wait_ready
 
 #: What ends a process that does not expect it, and means nothing to a gateway.
 MEANINGLESS = [
     "USR1", "USR2", "ALRM", "VTALRM", "PROF", "IO", "PWR", "STKFLT", "XCPU", "XFSZ", "PIPE", "RTMIN", "RTMAX",
 ]  # fmt: skip
-DEADLINE = 20
-
 
 @pytest.mark.sanitizer
 def test_a_signal_without_a_meaning_does_nothing(sandbox):
@@ -42,6 +40,37 @@ def test_no_thread_takes_a_signal(sandbox):
         assert all(blocked >> number - 1 & 1 for number in wanted), name
 
 
+def signalled_early(instance, name: str) -> None:
+    """The next start gets a signal with the first thing that its `main` asks of the system."""
+    inject = ["-e", "trace=umask", "-e", f"inject=umask:signal={name}:when=1"]
+    # As a grandchild, so that the process that was started is the gateway.
+    instance.launcher = ["strace", "-D", "-qqq", "-o", "/dev/null", *inject]
+
+
+@needs("strace")
+@pytest.mark.parametrize("name", [*MEANINGLESS, "HUP"])
+def test_a_signal_while_it_starts_does_not_end_it(fresh, name):
+    instance = fresh()
+    instance.stop()
+    signalled_early(instance, f"SIG{name}" if not name.startswith("RT") else {"RTMIN": "34", "RTMAX": "64"}[name])
+    instance.start()
+    wait_ready(instance)
+    if name == "HUP":
+        until(lambda: instance.admin.metric("reloads_total", result="done") == 1, "the reload that was asked for")
+
+
+@needs("strace")
+@pytest.mark.parametrize("name", ["TERM", "INT"])
+def test_a_gateway_that_is_stopped_while_it_starts_ends_at_once(fresh, name):
+    instance = fresh()
+    instance.stop()
+    signalled_early(instance, f"SIG{name}")
+    with pytest.raises(AssertionError, match=f"ended with status -{int(signal.Signals[f'SIG{name}'])} before"):
+        instance.start()
+    instance.launcher = []
+    instance.start()
+
+
 @pytest.mark.parametrize("signals", [[signal.SIGINT], [signal.SIGTERM, signal.SIGTERM], [signal.SIGINT] * 5])
 def test_each_way_to_stop_ends_well(fresh, signals):
     instance = fresh()
@@ -58,18 +87,6 @@ def serve(instance, **streams) -> subprocess.Popen:
         arguments += ["--set", f"{name}.port={value}"]
     arguments += ["--set", "log.level=debug", "--test-hooks"]
     return subprocess.Popen(arguments, env=clean_environment(), **streams)
-
-
-def wait_ready(instance) -> None:
-    deadline = time.monotonic() + DEADLINE
-    while True:
-        try:
-            if instance.admin.request("GET", "/readyz", token=None)[0] == 200:
-                return
-        except OSError:
-            pass
-        assert time.monotonic() < deadline, "not ready"
-        time.sleep(0.05)
 
 
 def be_refused(instance) -> None:
