@@ -31,7 +31,11 @@ enum BackupCommand {
         do throws(CommandError) {
             let facts = try copy.wait()
             report = Report(path: path, facts: facts, left: instance.externalPaths)
-            try write(instance, storeCopy: facts["file"]?.string ?? "", to: path)
+            try Files.replace(path, mode: 0o600, mayReplace: invocation.has("replace")) {
+                descriptor throws(CommandError) in
+                var archive = ArchiveWriter(to: descriptor, path: path, time: Clock.wall() / 1_000_000_000)
+                try write(instance, copy, at: facts["file"]?.string ?? "", to: &archive)
+            }
         } catch {
             copy.remove()
             throw error
@@ -43,17 +47,22 @@ enum BackupCommand {
 
     private static func write(
         _ instance: Instance,
-        storeCopy: String,
-        to path: String
+        _ copy: StoreCopy,
+        at path: String,
+        to archive: inout ArchiveWriter
     ) throws(CommandError) {
-        try Files.replace(path, mode: 0o600) { descriptor throws(CommandError) in
-            var archive = ArchiveWriter(to: descriptor, path: path, time: Clock.wall() / 1_000_000_000)
-            for (name, file) in instance.backupFiles { try archive.add(name, Files.read(file)) }
-            try Files.withFile(storeCopy) { store, size throws(CommandError) in
+        for (name, file) in instance.backupFiles { try archive.add(name, Files.read(file)) }
+        do throws(CommandError) {
+            try Files.withFile(path) { store, size throws(CommandError) in
+                // What is open now stays, whatever is put in its place.
+                guard !copy.isDisplaced else { throw StoreCopy.displaced }
                 try archive.add(Backup.storeName, from: store, size: size)
             }
-            try archive.finish()
+        } catch {
+            // Then that is why, whatever it looked like.
+            throw copy.isDisplaced ? StoreCopy.displaced : error
         }
+        try archive.finish()
     }
 
     /// What the command says it did.
@@ -120,6 +129,21 @@ private struct StoreCopy {
             }
         }
     }
+
+    /// Whether another backup has begun since, and made way for its own copy.
+    var isDisplaced: Bool {
+        do throws(CommandError) {
+            _ = try gateway.request("GET", path)
+            return false
+        } catch {
+            return error.code == "not_found"
+        }
+    }
+
+    static let displaced = CommandError.failed(
+        code: "backup",
+        message: "another backup has begun meanwhile and taken the place of this one; make it again"
+    )
 
     func remove() {
         // One that stays makes way for the next, and the backup is as good.

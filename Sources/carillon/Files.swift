@@ -1,4 +1,5 @@
 import Glibc
+import PushCore
 import TLS
 
 /// Files and folders, as the commands need them: whole, small, and with the error in words.
@@ -78,25 +79,38 @@ enum Files {
         }
     }
 
-    /// The same with what `body` writes.
+    /// The same with what `body` writes. Unless it `mayReplace` one, a file that has come meanwhile stays, and this
+    /// throws.
     static func replace(
         _ path: String,
         mode: mode_t,
+        mayReplace: Bool = true,
         _ body: (Int32) throws(CommandError) -> Void
     ) throws(CommandError) {
         // A link stays one: what it leads to is replaced.
         let path = absolute(path)
-        // Its own name: two runs at once must not take each other's file away, nor one that the operator has.
-        let new = "\(path).\(getpid())"
+        // A name of its own: two runs at once must not take each other's file away, nor one that the operator has.
+        let new = "\(path).\(hexadecimal(SecureRandom.bytes(8)))"
         do throws(CommandError) {
             try create(new, mode: mode, body)
             try giveToOwner(of: exists(path) ? path : split(path).directory, new)
-            guard rename(new, path) == 0 else { throw failure("replace", path) }
+            try rename(new, to: path, mayReplace: mayReplace)
         } catch {
             unlink(new)
             throw error
         }
         try syncFolder(of: path)
+    }
+
+    private static func rename(_ file: String, to path: String, mayReplace: Bool) throws(CommandError) {
+        if !mayReplace {
+            guard link(file, path) != 0 else { return _ = unlink(file) }
+            // Where there are no links, to look first has to do.
+            guard errno != EEXIST && !exists(path) else {
+                throw .failed(code: "exists", message: "\(path) has come meanwhile, and stays as it is")
+            }
+        }
+        guard Glibc.rename(file, path) == 0 else { throw failure("replace", path) }
     }
 
     /// Removes a file, if it is there.
