@@ -54,6 +54,11 @@ package struct LoadedConfig: Sendable {
     /// Where the setting's value came from.
     package func source(of name: String) -> ConfigSource { sources[name] ?? .standard }
 
+    /// Whether the file sets anything.
+    package var hasFileSettings: Bool {
+        sources.values.contains { if case .file = $0 { true } else { false } }
+    }
+
     /// What `--print-config` prints: a settings file with each value's source beside it.
     package func printed(file: String, cores: Int) -> String {
         let resolved = config.resolved(cores: cores)

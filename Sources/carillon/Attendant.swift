@@ -12,6 +12,8 @@ struct Attendant: ~Copyable {
     private let drained: Mailbox<Bool>
     private var asked: [ReloadRequest] = []
     private var look: FileLook
+    /// Whether the settings file in force sets anything.
+    private var hasFileSettings: Bool
     private var pulse: GatewayPulse
     private var isDraining = false
     private var nextLook: Int64
@@ -37,6 +39,7 @@ struct Attendant: ~Copyable {
         supervisor = surroundings.supervisor
         signals = surroundings.signals
         look = FileLook(request.instance.reloadedPaths)
+        hasFileSettings = request.instance.loaded.hasFileSettings
         pulse = gateway.pulse
         nextLook = Clock.monotonic() + Self.lookNanoseconds
         nextBeat = Clock.monotonic()
@@ -136,11 +139,19 @@ struct Attendant: ~Copyable {
             overrides: request.overrides,
             variables: started.variables
         )
+        // An editor, or a script, may have emptied it and not written it yet; defaults would be no harmless guess.
+        guard instance.loaded.hasFileSettings || !hasFileSettings else {
+            throw .failed(
+                code: "config",
+                message: "\(started.namedPath) sets nothing any more; if that is meant, restart for the defaults"
+            )
+        }
         look.add(Array(instance.reloadedPaths.dropFirst()))
         let files = try StartFiles.read(instance)
         do throws(StartError) {
             let waiting = try gateway.reload(instance.config, files)
             self.look = look
+            hasFileSettings = instance.loaded.hasFileSettings
             return waiting
         } catch {
             throw .failed(code: "reload", message: error.description)

@@ -161,6 +161,25 @@ def test_settings_in_force_change_and_the_others_are_named(fresh):
     until(lambda: said(instance, '"debug"', "device session ends"), "a line of the new level")
 
 
+@pytest.mark.parametrize("text", [b"", b"# To be continued.\n"], ids=["nothing", "a comment"])
+def test_settings_that_were_emptied_are_not_taken(fresh, text):
+    """An editor may empty a file before it writes it, and be looked at in between."""
+    instance = fresh()
+    path = instance.directory / "carillon.conf"
+    settings(instance, log_level="debug")
+    until(lambda: reloads(instance) == 1, "the first reload")
+    before = path.read_bytes()
+    path.write_bytes(text)
+    until(lambda: said(instance, "reload failed", "sets nothing any more"), "the refusal")
+    assert reloads(instance) == 1 and instance.admin.request("POST", "/v1/reload")[0] == 422
+    path.write_bytes(before)
+    until(lambda: reloads(instance) == 2, "the file as it was")
+    # Where there is nothing from the start, nothing is missing.
+    path.write_bytes(text)
+    instance.restart()
+    hang_up(instance)
+
+
 def test_a_limit_on_connections_changes_for_those_who_come(fresh):
     instance = fresh()
     with instance.client() as early:
