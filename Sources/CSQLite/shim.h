@@ -9,3 +9,8 @@ static inline int carillon_bind_copy(sqlite3_stmt *statement, int index, const v
 static inline int carillon_bind_text(sqlite3_stmt *statement, int index, const char *text, int count) {
     return sqlite3_bind_text(statement, index, text, count, SQLITE_TRANSIENT);
 }
+
+/// Closing the connection does not copy the write-ahead log into the database, nor delete it.
+static inline void carillon_keep_log_at_close(sqlite3 *connection) {
+    sqlite3_db_config(connection, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, (int *)0);
+}

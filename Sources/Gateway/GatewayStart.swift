@@ -107,7 +107,7 @@ func openStore(
         }
         return (store, snapshot)
     } catch {
-        throw StartError("\(error)")
+        throw StartError(error.startDescription)
     }
 }
 
@@ -118,7 +118,7 @@ func openDeliveryLog(_ config: Config, path: String?, _ log: Log) throws(StartEr
             log.warning("the delivery log was put aside", LogField("error", error), LogField("now", aside))
         }
     } catch {
-        throw StartError("\(error)")
+        throw StartError(error.startDescription)
     }
 }
 

@@ -16,7 +16,7 @@ package struct RestoredStore: Sendable {
             let facts = try inspectStore(path)
             (version, pushes, devices) = (facts.version, facts.pushes, facts.devices)
         } catch {
-            throw StartError("\(error)")
+            throw StartError(error.startDescription)
         }
     }
 }

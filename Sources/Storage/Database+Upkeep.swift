@@ -1,3 +1,5 @@
+import CSQLite
+
 /// The work that keeps a database small; for idle moments.
 extension Database {
     /// Pages in a part: about 10 ms of work.
@@ -11,10 +13,14 @@ extension Database {
         try execute("pragma wal_checkpoint(passive)")
     }
 
-    /// Does the same with all of it, and empties the log.
-    func checkpointWhole() throws(StoreError) {
-        try execute("pragma wal_checkpoint(truncate)")
+    /// Does the same with all of it, and empties the log. False if somebody reads what is there now.
+    @discardableResult
+    func checkpointWhole() throws(StoreError) -> Bool {
+        try number("pragma wal_checkpoint(truncate)") == 0
     }
+
+    /// Leaves the log as it is when the connection closes.
+    func keepLogAtClose() { carillon_keep_log_at_close(raw) }
 
     /// Gives a part of the free pages back to the system, but for the `kept`. True when more are worth it.
     func vacuumPart(keeping kept: Int64 = freePagesWorthVacuum) throws(StoreError) -> Bool {

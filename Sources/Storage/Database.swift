@@ -5,9 +5,12 @@ import Glibc
 final class Database {
     let file: String
     let raw: OpaquePointer
+    /// Given up once the connection is closed.
+    private let claim: StoreClaim?
 
     /// Opens `file`, which is made if it is not there. `:memory:` is a database without a file.
-    init(file: String) throws(StoreError) {
+    init(file: String, claim: StoreClaim? = nil) throws(StoreError) {
+        self.claim = claim
         var opened: OpaquePointer?
         // No mutex: its owner already is one thread (https://www.sqlite.org/threadsafe.html).
         let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE

@@ -16,7 +16,7 @@ func copyDatabase(
     removeDatabase(partial)
     do throws(StoreError) {
         try copyPages(of: source, to: partial, goesOn: goesOn)
-        guard rename(partial, path) == 0 else { throw failed("rename", partial) }
+        guard rename(partial, path) == 0 else { throw .system("cannot rename it", partial) }
     } catch {
         removeDatabase(partial)
         throw error
@@ -87,8 +87,7 @@ private func inspect(_ path: String, check: String) throws(StoreError) -> StoreF
 
 /// How a copy is cut into pieces.
 private enum Piece {
-    /// Bytes of a page, as `Schema` makes them.
-    static let pageBytes = 4096
+    static let pageBytes = Int(Schema.pageBytes)
     /// Pages: a millisecond of work, and the most that is copied between two looks at `goesOn`.
     static let pages: Int32 = 256
     /// Bytes after which the copy is synced: what is left to the system until the end would hold up the commits of the
@@ -102,7 +101,7 @@ private func copyPages(
     goesOn: (_ done: Int, _ total: Int) -> Bool
 ) throws(StoreError) {
     let descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
-    guard descriptor >= 0 else { throw failed("make", path) }
+    guard descriptor >= 0 else { throw .system("cannot make it", path) }
     defer { close(descriptor) }
     let target = try Database(file: path)
     // Nobody reads it before it is whole, so neither a journal nor syncs of SQLite's own.
@@ -132,18 +131,13 @@ private func copyPages(
     }
     sqlite3_backup_finish(copy)
     guard code == SQLITE_DONE else { throw target.lastError }
-    guard fsync(descriptor) == 0 else { throw failed("write", path) }
+    guard fsync(descriptor) == 0 else { throw .system("cannot write it", path) }
 }
 
 private func syncFolder(of path: String) throws(StoreError) {
     let folder = path.lastIndex(of: "/").map { String(path[...$0]) } ?? "."
     let descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-    guard descriptor >= 0 else { throw failed("open", folder) }
+    guard descriptor >= 0 else { throw .system("cannot open it", folder) }
     defer { close(descriptor) }
-    guard fsync(descriptor) == 0 else { throw failed("sync", folder) }
-}
-
-private func failed(_ verb: String, _ path: String) -> StoreError {
-    let kind: StoreError.Kind = errno == ENOSPC ? .full : .failed
-    return StoreError(kind, "cannot \(verb) \(path): \(String(cString: strerror(errno)))", file: path)
+    guard fsync(descriptor) == 0 else { throw .system("cannot sync it", folder) }
 }

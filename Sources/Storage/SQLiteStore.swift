@@ -13,7 +13,7 @@ package final class SQLiteStore: MessageStore {
     /// How many numbers are set aside at once: writing down each number would cost one more page per transaction.
     private static let reservedBlock: UInt64 = 1 << 24
 
-    private struct Open: ~Copyable {
+    private struct Open {
         var file: StoreFile
         let database: Database
         let writer: StoreWriter
@@ -22,16 +22,16 @@ package final class SQLiteStore: MessageStore {
 
     /// Opens or makes the file, with mode 0600. One that a newer version wrote is refused and not touched.
     package init(path: String) throws(StoreError) {
-        let file = try StoreFile(claiming: path)
+        let claim = try StoreClaim(path)
         // A backup that was being made is nobody's now, and may be as large as the store.
         removeStoreCopy(backupCopyPath(of: path))
         // Before SQLite reads it, which would overwrite what is behind the damage.
         try WriteAheadLog.check(path + "-wal")
-        let database = try Database(file: path)
+        let database = try Database(file: path, claim: claim)
         isNew = try StoreSQL.schema.prepare(database)
         self.path = path
         open = Open(
-            file: file,
+            file: StoreFile(path),
             database: database,
             writer: try StoreWriter(database),
             payload: try Statement(database, StoreSQL.payload)
@@ -62,6 +62,7 @@ package final class SQLiteStore: MessageStore {
         try reserve(after: snapshot.lastPushNumber)
         // What the log held is now in the database for certain, whatever syncs failed before (decision 0025).
         try database.checkpointWhole()
+        try acceptFiles()
         return snapshot
     }
 
@@ -87,15 +88,20 @@ package final class SQLiteStore: MessageStore {
         // Before, because what is refused must not come back with a file that is put in its place again.
         try check()
         guard let writer = open?.writer else { throw closed }
-        try database().transaction { () throws(StoreError) in
-            if let ceiling { try writer.reserve(ceiling) }
-            for number in refused { try writer.apply(.discard(number)) }
-            for change in changes { try writer.apply(change) }
-            if changes.isEmpty { try writer.touch() }
+        do throws(StoreError) {
+            try database().transaction { () throws(StoreError) in
+                if let ceiling { try writer.reserve(ceiling) }
+                for number in refused { try writer.apply(.discard(number)) }
+                for change in changes { try writer.apply(change) }
+                if changes.isEmpty { try writer.touch() }
+            }
+        } catch {
+            overwrite(after: error)
+            throw error
         }
         // And afterwards, because what was just written must be found again by the next start.
         do throws(StoreError) {
-            try check()
+            try acceptFiles()
         } catch {
             for case .append(let push) in changes { refused.append(push.number) }
             throw error
@@ -105,15 +111,54 @@ package final class SQLiteStore: MessageStore {
         if !changes.isEmpty { isNew = false }
     }
 
-    package func check() throws(StoreError) { try open?.file.checkInPlace() }
+    package func check() throws(StoreError) {
+        try open?.file.checkInPlace()
+        if let size = open?.file.cutDatabase {
+            // Shorter, and yet all there, it is once somebody has vacuumed it. What cannot be counted is not there.
+            let pages = (try? database().number("pragma page_count")) ?? 0
+            guard pages > 0, size >= pages * Schema.pageBytes else { throw cut(path) }
+        }
+        if let size = open?.file.cutLog {
+            // Empty it is once somebody has copied it into the database. If nobody has, SQLite fails to do so, for
+            // whatever reason, and has changed nothing; it must not copy what is left of a log that was cut.
+            guard size == 0, (try? database().checkpointWhole()) == true else { throw cut(path + "-wal") }
+        }
+        open?.file.accept()
+    }
 
     package func maintain(at now: Moment) throws(StoreError) -> Bool {
+        // What is wrong with the files is told by the next look at them.
+        guard (try? check()) != nil else { return false }
         let database = try database()
         try database.checkpoint()
-        return try database.vacuumPart()
+        let hasMore = try database.vacuumPart()
+        try acceptFiles()
+        return hasMore
     }
 
     package func close() { open = nil }
+
+    /// A sync that failed leaves a transaction whole in the log, where the next start would take it for a promised one,
+    /// and what it replaces for replaced. So it is written over before anyone is told that it was refused
+    /// (decision 0025).
+    private func overwrite(after error: StoreError) {
+        guard [.failed, .full].contains(error.kind), let writer = open?.writer, let database = open?.database
+        else { return }
+        // If that fails as well, the next commit does it.
+        try? database.transaction { () throws(StoreError) in try writer.touch() }
+    }
+
+    /// Looks whether the files are in their place. However long SQLite has left them, that is right.
+    private func acceptFiles() throws(StoreError) {
+        try open?.file.checkInPlace()
+        open?.file.accept()
+    }
+
+    private func cut(_ file: String) -> StoreError {
+        // The beginning of a log that has lost its end is one moment of the store; with half of it copied it is none.
+        open?.database.keepLogAtClose()
+        return StoreError(.damaged, "it has become shorter while it was open", file: file)
+    }
 
     private var closed: StoreError { StoreError(.closed, "the store is closed", file: path) }
 

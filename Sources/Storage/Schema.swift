@@ -14,7 +14,10 @@ struct Schema {
     var version: Int64 { Int64(migrations.count) }
 
     /// Before the first table; later they would change nothing.
-    private static let shape = "pragma page_size = 4096; pragma auto_vacuum = incremental;"
+    private static let shape = "pragma page_size = \(pageBytes); pragma auto_vacuum = incremental;"
+
+    /// Bytes of a page of each file that we make.
+    static let pageBytes: Int64 = 4096
 
     /// Debian builds SQLite to overwrite what it deletes; that costs 10 % and protects nothing that the write-ahead log
     /// does not hold as well.

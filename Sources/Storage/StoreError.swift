@@ -1,3 +1,5 @@
+import Glibc
+
 /// A store that cannot do what it was asked: what is wrong, in which file, and what an operator can do about it.
 package struct StoreError: Error, Equatable, CustomStringConvertible, Sendable {
     /// The ways in which a store fails.
@@ -37,6 +39,25 @@ package struct StoreError: Error, Equatable, CustomStringConvertible, Sendable {
     }
 
     package var description: String { "\(file): \(what); \(remedy)" }
+
+    /// The same to whoever has just started a program, which does not go on by itself.
+    package var startDescription: String {
+        kind == .full ? "\(file): \(what); free disk space, then start again" : description
+    }
+
+    /// What the system has just said about `path`.
+    static func system(_ what: String, _ path: String) -> StoreError {
+        let code = errno
+        let reason = strerror(code).map { String(cString: $0) } ?? "error \(code)"
+        let kind: Kind =
+            switch code {
+            case EROFS: .readOnly
+            case ENOSPC, EDQUOT: .full
+            case EIO: .failed
+            default: .cannotOpen
+            }
+        return StoreError(kind, "\(what): \(reason)", file: path)
+    }
 
     private static func usualRemedy(_ kind: Kind, _ file: String) -> String {
         switch kind {

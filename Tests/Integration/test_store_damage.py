@@ -12,8 +12,8 @@ import pytest
 
 from delivery import push, received
 from harness import APP, TEAM
-from instance import REPOSITORY
-from storefiles import SETTINGS, Waiting, logged, number_of, refused_start, wait_ready
+from instance import REPOSITORY, wait_ready
+from storefiles import SETTINGS, Waiting, logged, number_of, refused_start
 
 PAGE = 4096
 RECOVER = "restore a backup"

@@ -11,7 +11,8 @@ from courier import NOTIFY
 from delivery import live, number, push
 from faults import ALL_IS_LOST, CHANGES, READ, SYNC, TRUNCATE, WRITE, Faults
 from harness import APP, OTHER_APP
-from storefiles import SETTINGS, Waiting, logged, number_of, refused_start, wait_ready
+from instance import wait_ready
+from storefiles import SETTINGS, Waiting, logged, number_of, refused_start
 
 ERRORS = [errno.EIO, errno.ENOSPC, errno.EROFS]
 
@@ -105,6 +106,21 @@ def test_after_a_failed_sync_nothing_is_believed_that_was_not_written_again(fail
     assert set(waiting.push(5, 1000)) == {200}
     cut_power(waiting, faults)
     waiting.finish()
+
+
+@pytest.mark.parametrize("times", [1, 2])
+def test_what_a_failed_sync_refused_does_not_take_a_promised_ones_place(failing, times):
+    """Its bytes are whole in the log, and a process that is killed at once leaves them there."""
+    instance, faults = failing()
+    _, (token,) = instance.offline(APP)
+    push(instance, token, 1, collapse="score")
+    (promised,) = instance.admin.queue(token)
+    faults.fail(SYNC, count=times)
+    assert instance.push(token, {"apns-collapse-id": "score"}, b'{"n":2}').status == 503
+    instance.kill()
+    faults.end()
+    instance.start()
+    assert [item["apnsID"] for item in instance.admin.queue(token)] == [promised["apnsID"]]
 
 
 def test_while_the_store_cannot_write_only_what_needs_it_is_refused(failing):

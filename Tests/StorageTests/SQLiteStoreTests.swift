@@ -164,6 +164,44 @@ import Testing
         #expect(try SQLiteStore(path: folder.database).load(at: Sample.now).numbers.contains(3))
     }
 
+    @Test(arguments: ["", "-wal"], [0, 5000])
+    func `what was cut off is not written to`(_ suffix: String, _ left: Int) throws {
+        let folder = try TemporaryFolder()
+        let store = try SQLiteStore(path: folder.database)
+        _ = try store.load(at: Sample.now)
+        try store.commit([.append(Sample.push(1))])
+        try store.commit([.append(Sample.push(2))])
+        try store.check()
+        #expect(truncate(folder.database + suffix, left) == 0)
+        for _ in 1...2 {
+            #expect(kind { () throws(StoreError) in try store.check() } == .damaged)
+            #expect(kind { () throws(StoreError) in try store.commit([.append(Sample.push(3))]) } == .damaged)
+            #expect(try !store.maintain(at: Sample.now), "it has nothing more to do")
+        }
+        store.close()
+        let size = try contents(folder.database + suffix).count
+        #expect(size == left, "what is left stays as it is")
+    }
+
+    @Test func `what SQLite itself makes shorter is no damage`() throws {
+        let folder = try TemporaryFolder()
+        let store = try SQLiteStore(path: folder.database)
+        let payload = [UInt8](repeating: 1, count: 4_000)
+        for round in UInt64(0)..<3 {
+            let numbers = round * 1_000 + 1...round * 1_000 + 900
+            try store.commit(numbers.map { .append(Sample.push($0, payload: payload)) })
+            try store.commit(numbers.map { .discard($0) })
+            while try store.database().vacuumPart(keeping: 10) {}
+            _ = try store.load(at: Sample.now)
+            try Database(file: folder.database).execute("vacuum; pragma wal_checkpoint(truncate)")
+            try store.check()
+            _ = try store.maintain(at: Sample.now)
+        }
+        try store.commit([.append(Sample.push(5_000))])
+        store.close()
+        #expect(try SQLiteStore(path: folder.database).load(at: Sample.now).numbers == [5_000])
+    }
+
     @Test func `a start empties the log into the file`() throws {
         let folder = try TemporaryFolder()
         let store = try SQLiteStore(path: folder.database)
