@@ -136,8 +136,9 @@ private func copyPages(
 
 private func syncFolder(of path: String) throws(StoreError) {
     let folder = path.lastIndex(of: "/").map { String(path[...$0]) } ?? "."
-    let descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-    guard descriptor >= 0 else { throw .system("cannot open it", folder) }
-    defer { close(descriptor) }
-    guard fsync(descriptor) == 0 else { throw .system("cannot sync it", folder) }
+    do throws(SystemError) {
+        try Machine.syncFolder(folder)
+    } catch {
+        throw .system("cannot sync it", folder, code: error.number)
+    }
 }

@@ -46,8 +46,7 @@ package struct StoreError: Error, Equatable, CustomStringConvertible, Sendable {
     }
 
     /// What the system has just said about `path`.
-    static func system(_ what: String, _ path: String) -> StoreError {
-        let code = errno
+    static func system(_ what: String, _ path: String, code: Int32 = errno) -> StoreError {
         let reason = strerror(code).map { String(cString: $0) } ?? "error \(code)"
         let kind: Kind =
             switch code {

@@ -1,5 +1,6 @@
 import Glibc
 import PushCore
+import Reactor
 import TLS
 
 /// Files and folders, as the commands need them: whole, small, and with the error in words.
@@ -121,10 +122,11 @@ enum Files {
     /// Makes the name of a file as durable as its content.
     static func syncFolder(of path: String) throws(CommandError) {
         let folder = split(path).directory
-        let descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        guard descriptor >= 0 else { throw failure("open", folder) }
-        defer { close(descriptor) }
-        guard fsync(descriptor) == 0 else { throw failure("sync", folder) }
+        do throws(SystemError) {
+            try Machine.syncFolder(folder)
+        } catch {
+            throw .failed(code: "file", message: "cannot sync \(folder): \(error)")
+        }
     }
 
     /// Root works for the user that runs the gateway, who could not read root's files.

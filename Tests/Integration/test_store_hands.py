@@ -68,10 +68,10 @@ def test_a_store_that_is_cut_while_it_runs_takes_nothing_more(fresh, suffix, lef
         for _ in range(6):
             assert waiting.push() == [200]
         os.truncate(waiting.file(suffix), int(waiting.file(suffix).stat().st_size * left))
-        assert wait_ready(instance, ready=False) == ["store"]
-        line = logged(instance, "store cannot write")
-        assert f"{waiting.file(suffix)}: it has become shorter" in line and "restore a backup" in line
-        assert waiting.push() == [503]
+    assert wait_ready(instance, ready=False) == ["store"]
+    line = logged(instance, "store cannot write")
+    assert f"{waiting.file(suffix)}: it has become shorter" in line and "restore a backup" in line
+    assert waiting.push() == [503]
     if suffix == "-wal":
         # What is left of the log is one moment of the store.
         instance.restart()
