@@ -93,7 +93,7 @@ package final class Gateway {
         let identity = try GatewayIdentity(files, config, loops: count, at: clock.now())
         // What fails most often comes first, before there are threads to end.
         let sockets = try GatewaySockets(config, loops: count)
-        let (store, snapshot) = try openStore(files, at: clock.now())
+        let (store, snapshot) = try openStore(files, log, at: clock.now())
         let deliveries = try openDeliveryLog(config, path: files.deliveryLogPath, log)
         let metrics = Metrics()
         let storeThread: StoreThread

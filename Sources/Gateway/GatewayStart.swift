@@ -95,11 +95,17 @@ private func patience(at door: LoopListener.Door) -> Listener.Patience {
 /// Opens the store and reads all of it; a new one takes the seed.
 func openStore(
     _ files: InstanceFiles,
+    _ log: Log,
     at now: Moment
 ) throws(StartError) -> (store: any MessageStore, snapshot: StoreSnapshot) {
     do throws(StoreError) {
         let store: any MessageStore
-        if let path = files.storePath { store = try SQLiteStore(path: path) } else { store = MemoryStore() }
+        if let path = files.storePath {
+            store = try SQLiteStore(path: path)
+        } else {
+            store = MemoryStore()
+            log.warning("the store is memory: nothing outlives this process")
+        }
         var snapshot = try store.load(at: now)
         if snapshot.isNew, let seed = files.seed {
             try store.commit(try parseSeed(seed, at: now))

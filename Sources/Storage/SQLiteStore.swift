@@ -29,6 +29,7 @@ package final class SQLiteStore: MessageStore {
         try WriteAheadLog.check(path + "-wal")
         let database = try Database(file: path, claim: claim)
         isNew = try StoreSQL.schema.prepare(database)
+        try claim.mark(path)
         self.path = path
         open = Open(
             file: StoreFile(path),

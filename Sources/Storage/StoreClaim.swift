@@ -11,11 +11,13 @@ final class StoreClaim {
     private let lock: FileDescriptor
     private let database: FileDescriptor
 
-    /// Makes the file if it is not there, readable by its owner only, and claims it.
+    /// Makes the file if it is not there, readable by its owner only, and claims it. One that was there once, as the
+    /// lock says, is not made anew: what it held would be missed by nobody but those who wait for it.
     init(_ path: String) throws(StoreError) {
         lock = try openFile(path + "-lock", O_CREAT | O_NOFOLLOW, "cannot make its lock", path)
         // First, for it can be tried without harm in a process that has the database open.
         guard flock(lock.number, LOCK_EX | LOCK_NB) == 0 else { throw refused(path) }
+        guard access(path, F_OK) == 0 || !isMarked(lock) else { throw missing(path) }
         try StoreFile.make(path)
         database = try openFile(path, 0, "cannot open it", path)
         var place = Glibc.flock()
@@ -25,6 +27,12 @@ final class StoreClaim {
         place.l_start = .max - 1
         place.l_len = 1
         guard fcntl(database.number, setOpenFileLock, &place) == 0 else { throw refused(path) }
+    }
+
+    /// Notes in the lock that there is a store, once it has its tables.
+    func mark(_ path: String) throws(StoreError) {
+        guard !isMarked(lock) else { return }
+        guard write(lock.number, "1", 1) == 1 else { throw .system("cannot write its lock", path) }
     }
 }
 
@@ -46,4 +54,11 @@ private func openFile(
 private func refused(_ path: String) -> StoreError {
     guard errno == EWOULDBLOCK || errno == EACCES else { return .system("cannot lock it", path) }
     return StoreError(.inUse, "another process uses it", file: path)
+}
+
+private func isMarked(_ lock: borrowing FileDescriptor) -> Bool { lseek(lock.number, 0, SEEK_END) > 0 }
+
+private func missing(_ path: String) -> StoreError {
+    let remedy = "put it back, or restore a backup; to begin with an empty store, remove \(path)-lock"
+    return StoreError(.cannotOpen, "it is not there any more", file: path, remedy: remedy)
 }

@@ -9,6 +9,7 @@ import pytest
 
 from delivery import connected, leave, live, number, push, push_all, receive, received
 from harness import APP, OTHER_APP, Sandbox
+from storefiles import logged
 
 pytestmark = pytest.mark.sanitizer
 
@@ -230,6 +231,7 @@ def test_a_long_token_of_a_device(sandbox):
 
 def test_the_store_in_memory_serves_and_forgets(fresh):
     instance: Sandbox = fresh({"store": "memory:"})
+    logged(instance, "nothing outlives this process")
     assert "com.example.demo" in {app["bundle"] for app in instance.admin.get("/v1/apps")["items"]}
     identity, (token,) = instance.offline(APP)
     push_all(instance, token, 1, 2)

@@ -44,6 +44,23 @@ def test_a_second_gateway_does_not_start_on_another_name_of_the_store(fresh):
     assert "another process uses it" in start_another(instance, "--set", "store=sqlite:elsewhere/carillon.db")
 
 
+# A store that is not there
+
+
+def test_a_store_that_has_gone_is_not_begun_anew(fresh):
+    waiting = Waiting(fresh(SETTINGS))
+    assert set(waiting.push(5)) == {200}
+    waiting.instance.kill()
+    aside = waiting.data / "aside"
+    waiting.file().rename(aside)
+    said = refused_start(waiting.instance)
+    assert f"{waiting.file()}: it is not there any more" in said and "carillon.db-lock" in said
+    assert not waiting.file().exists()
+    aside.rename(waiting.file())
+    waiting.instance.start()
+    waiting.check()
+
+
 # Files that are cut
 
 
