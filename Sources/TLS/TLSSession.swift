@@ -10,6 +10,9 @@ package final class TLSSession {
     /// Whether the peer has said that it sends no more (close_notify).
     package private(set) var isPeerClosed = false
     private(set) var hasFailed = false
+    /// Messages of TLS itself that one `receive` takes: a KeyUpdate has 27 bytes and costs 16 µs, so as many as fit
+    /// into one would hold up all others of the loop. Good peers send one in an hour.
+    package static let messagesPerTurn = 64
     /// Another loop has it now, or its keys have left it.
     var isGone = false
 
@@ -65,8 +68,15 @@ package final class TLSSession {
         return try ciphertext.withUnsafeBytes { (bytes) throws(TLSError) in
             transport.incoming = bytes
             defer { transport.incoming = UnsafeRawBufferPointer(start: nil, count: 0) }
-            var count = 0
-            while let more = try read(to: count) { count += more }
+            var (count, messages) = (0, 0)
+            while let more = try read(to: count) {
+                count += more
+                if more == 0 { messages += 1 }
+                guard messages <= Self.messagesPerTurn else {
+                    hasFailed = true
+                    throw .protocolError("\(messages) messages after the handshake at once")
+                }
+            }
             if !isEstablished { isEstablished = SSL_is_init_finished(raw) == 1 }
             return count
         }
@@ -153,7 +163,8 @@ package final class TLSSession {
         try attempt(TLSError.credentials) { shim_SSL_set_tlsext_host_name(raw, host) }
     }
 
-    /// Decrypts at most one record behind `count` bytes of plaintext; nil when there is no more to read.
+    /// Decrypts at most one record behind `count` bytes of plaintext; 0 if it was a message of TLS itself, nil when
+    /// there is no more to read.
     private func read(to count: Int) throws(TLSError) -> Int? {
         if count == transport.plaintext.count {
             // Plaintext is never longer than its ciphertext, so the caller's read size bounds this.
@@ -167,7 +178,7 @@ package final class TLSSession {
         if result == 1 { return more }
         switch SSL_get_error(raw, result) {
         case SSL_ERROR_WANT_READ:
-            return nil
+            return transport.incoming.isEmpty ? nil : 0
         case SSL_ERROR_ZERO_RETURN:
             isPeerClosed = true
             return nil

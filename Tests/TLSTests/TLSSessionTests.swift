@@ -107,6 +107,19 @@ import Testing
         peers.server.shutdown()
     }
 
+    @Test(arguments: [false, true])
+    func `a few new keys at once are followed, and a flood of them ends the session`(asking: Bool) throws {
+        let peers = try Peers(instance)
+        try peers.handshake()
+        for _ in 1...2 {
+            for _ in 1...TLSSession.messagesPerTurn / 2 { peers.client.updateKeys(asking: asking) }
+            try peers.client.send([7])
+            #expect(try peers.exchange().atServer == [7])
+        }
+        for _ in 1...TLSSession.messagesPerTurn * 2 { peers.client.updateKeys(asking: asking) }
+        #expect(throws: TLSError.self) { try peers.exchange() }
+    }
+
     @Test func `one side may close and still read`() throws {
         let peers = try Peers(instance)
         try peers.handshake()
