@@ -35,10 +35,13 @@ struct KnownPush {
     /// The device has said so: with status 0, or another.
     var isAcknowledged = false
     var isRefused = false
+    /// A crash came before the store had to know of its end, and of what it replaced.
+    var isForgotten = false
     /// Checks in a row in which it was not held.
     var absences = 0
-    /// Store turns that should have recorded its end.
+    /// Store turns that should have recorded its end, and until when they may fail to.
     var turnsDue = 0
+    var dueAt = Moment(nanoseconds: 0)
 
     var isOnce: Bool { expires <= acceptedAt }
     var isOver: Bool {

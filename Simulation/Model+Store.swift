@@ -35,8 +35,12 @@ extension Model {
             return
         }
         for serial in ending where pushes[serial].isStored && pushes[serial].endedAt + .milliseconds(60) <= now {
+            // The turn that gives it to the store may come after a jump of the clock.
+            if pushes[serial].turnsDue == 0 { pushes[serial].dueAt = now + .milliseconds(60) }
             pushes[serial].turnsDue += 1
-            if pushes[serial].turnsDue > 6 { throw complaint("has ended but the store was not told", serial) }
+            if pushes[serial].turnsDue > 6, pushes[serial].dueAt <= now {
+                throw complaint("has ended but the store was not told", serial)
+            }
         }
     }
 
@@ -55,11 +59,15 @@ extension Model {
     ) throws(Complaint) {
         turn += 1
         let before = pushes
+        for push in before where push.isOver && (push.endedAt + .seconds(1) > now || troubledUntil >= now) {
+            pushes[push.serial].isForgotten = true
+        }
         // What has expired is deleted when the store is read.
         for push in pushes where push.isStored { pushes[push.serial].isStored = disk.holds(push.number) }
         (ending, troubledUntil, troubledIn, restartedIn) = ([], now, turn, turn)
         seen = Array(repeating: SeenQueue(), count: devices.count)
-        for push in before where push.state != .offered { try restart(push, at: now, gateway) }
+        // The newest first: whether it is gone decides about those that it replaced.
+        for push in before.reversed() where push.state != .offered { try restart(push, at: now, gateway) }
     }
 
     private mutating func restart(
@@ -75,6 +83,9 @@ extension Model {
             // It expired, was replaced, or its registration has ended: the start sees to it without a word.
             (pushes[push.serial].state, pushes[push.serial].endedAt) = (.discarded(.expired), now)
             ending.append(push.serial)
+        case .held where hasHeir(push):
+            // It was in flight, not to be sent again, so that the store did not have to keep it.
+            (pushes[push.serial].state, pushes[push.serial].endedAt) = (.discarded(.collapsed), now)
         case .held where push.isPromised && !push.isOnce: throw complaint("was promised and is lost", push.serial)
         case .held: pushes[push.serial].state = .gone
         case .discarded(.collapsed) where push.isPromised && !hasHeir(push):

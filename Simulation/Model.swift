@@ -153,7 +153,7 @@ struct Model {
             let other = pushes[serial]
             guard other.number > push.number else { return nil }
             // Sent, acknowledged and never written before a crash: nothing is left that could tell of it.
-            if other.state != .held, other.receivedIn < restartedIn { continue }
+            if other.isForgotten { continue }
             switch other.state {
             // Never sent and never stored: it replaces nothing that was in flight.
             case .discarded(.disabled), .gone, .offered: continue

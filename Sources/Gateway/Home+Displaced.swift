@@ -21,8 +21,14 @@ extension Home {
 
     /// A push is durable or over: so are those whose place it took.
     func settle(_ number: UInt64, _ device: DeviceState, at now: Moment) {
-        device.queue.settle(number)
+        for obsolete in device.queue.settle(number) { forget(obsolete, device) }
         for displaced in device.unanswered.settle(number) { end(displaced, device, at: now) }
+    }
+
+    /// One in flight is not to be sent again, so that no restart may bring it back. If it is not answered it must be
+    /// written for that, and is forgotten when it was (`committed`).
+    func forget(_ obsolete: UInt64, _ device: DeviceState) {
+        if !device.unanswered.contains(obsolete) { changes.append(.discard(obsolete)) }
     }
 
     /// Takes back a push that is refused, and puts back those that nothing replaces any more.

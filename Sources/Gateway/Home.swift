@@ -172,6 +172,7 @@ final class Home {
             answer(error == nil ? .accepted : .refused(.serviceUnavailable), waiting, push.device)
             guard error != nil else {
                 settle(push.number, push.device, at: now)
+                if push.device.queue.isObsolete(push.number) { changes.append(.discard(push.number)) }
                 continue
             }
             withdraw(push.number, push.device, at: now)
@@ -239,6 +240,7 @@ final class Home {
         case .replaced(let queued, let cause, let replacement, let fromStorage):
             let old = DisplacedPush(queued: queued, cause: cause, replacement: replacement, fromStorage: fromStorage)
             replaced(old, device, at: now)
+        case .obsolete(let number): forget(number, device)
         case .revoked(let number):
             if let registration = device.registration(numbered: number) { revoke(registration, at: now) }
         case .closeSession:

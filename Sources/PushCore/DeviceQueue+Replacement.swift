@@ -14,11 +14,12 @@ extension DeviceQueue {
     }
 
     /// The one in flight with the same id is not recalled but will not be sent again, unless `push` is refused.
-    mutating func supersede(by push: Push) {
+    mutating func supersede(by push: Push, into effects: inout [QueueEffect]) {
         guard push.content.hasCollapseID else { return }
         for index in flights.indices where flights[index].entry.push.isReplaced(by: push) {
             if push.isOnce {
                 flights[index].replacement = .certain
+                effects.append(.obsolete(flights[index].entry.push.number))
             } else {
                 flights[index].replacement.add(push.number)
                 mayHavePending = true
@@ -26,8 +27,19 @@ extension DeviceQueue {
         }
     }
 
-    /// A push is stored, delivered or over: what it replaced is not sent again, whatever becomes of others.
-    package mutating func settle(_ number: UInt64) { eachReplacement { $0.settle(number) } }
+    /// A push is stored, delivered or over: what it replaced is not sent again, whatever becomes of others. Returns the
+    /// numbers of those in flight of which that is so from now on.
+    package mutating func settle(_ number: UInt64) -> [UInt64] {
+        guard mayHavePending else { return [] }
+        let obsolete = flights.filter { $0.replacement.isPending(for: number) }.map(\.entry.push.number)
+        eachReplacement { $0.settle(number) }
+        return obsolete
+    }
+
+    /// Whether one is in flight and will not be sent again, whatever happens.
+    package func isObsolete(_ number: UInt64) -> Bool {
+        flights.contains { $0.entry.push.number == number && $0.replacement == .certain }
+    }
 
     /// A push gave way to another that answers for it.
     package mutating func pass(_ number: UInt64, to heir: UInt64) { eachReplacement { $0.pass(number, to: heir) } }

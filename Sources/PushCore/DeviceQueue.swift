@@ -106,7 +106,7 @@ package struct DeviceQueue {
             }
         #endif
         collapse(with: push, lane, isSafe: false, into: &effects)
-        supersede(by: push)
+        supersede(by: push, into: &effects)
 
         var entry = WaitingPush(queued)
         if !mayGo(push, mode, at: now) {
@@ -260,7 +260,7 @@ package struct DeviceQueue {
     }
 
     private mutating func send(_ entry: WaitingPush, at now: Moment, into effects: inout [QueueEffect]) {
-        if entry.push.isOnce { supersede(by: entry.push) }
+        if entry.push.isOnce { supersede(by: entry.push, into: &effects) }
         if entry.push.priority == .immediate, isAwake == false { release() }
         let flag: StorageFlag = entry.isMarked ? (marked == 0 ? .lastStored : .stored) : .live
         takeOff(entry, flag, at: now)

@@ -81,6 +81,8 @@ package enum QueueEffect {
     case discarded(QueuedPush, DiscardCause, fromStorage: Bool)
     /// It has left the queue for newer ones: it is discarded when that is certain, and is put back if it is undone.
     case replaced(QueuedPush, DiscardCause, Replacement, fromStorage: Bool)
+    /// It is in flight and will never be sent again, not after a restart either: its number.
+    case obsolete(UInt64)
     /// The device says that the registration's app is gone.
     case revoked(registration: UInt64)
     /// The device does not acknowledge: end its session.

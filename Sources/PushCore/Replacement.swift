@@ -16,10 +16,15 @@ package enum Replacement: Equatable, Sendable {
         }
     }
 
+    /// Whether it depends on one, beside others perhaps.
+    package func isPending(for newer: UInt64) -> Bool {
+        if case .pending(let those) = self { those.contains(newer) } else { false }
+    }
+
     /// One is safe. Whether it was among these.
     @discardableResult
     package mutating func settle(_ newer: UInt64) -> Bool {
-        guard case .pending(let those) = self, those.contains(newer) else { return false }
+        guard isPending(for: newer) else { return false }
         self = .certain
         return true
     }

@@ -29,6 +29,40 @@ import Testing
         #expect(bench.changes() == ["discard 1"] && bench.metrics.held.value == 1)
     }
 
+    @Test func `what is in flight leaves the store once its heir is in it, so that no crash brings it back`() throws {
+        var bench = try sentAndStored()
+        try bench.offer(collapseID: "score")
+        bench.pass(Limits.writeDelay)
+        #expect(bench.commit() == ["append 2"])
+        #expect(bench.changes() == ["discard 1"])
+        bench.acknowledge(2)
+        bench.acknowledge(1)
+        #expect(bench.events().suffix(2) == ["delivered 2", "delivered 1"] && bench.metrics.held.value == 0)
+    }
+
+    @Test func `what is in flight leaves the store with a newer one that was delivered and never written`() throws {
+        var bench = try sentAndStored()
+        try bench.offer(collapseID: "score")
+        bench.acknowledge(2)
+        #expect(bench.changes() == ["discard 1"])
+    }
+
+    @Test func `what is in flight leaves the store when a newer one was sent once`() throws {
+        var bench = try sentAndStored()
+        try bench.offer(collapseID: "score", [.expiration: "0"])
+        #expect(bench.changes() == ["discard 1"])
+    }
+
+    @Test func `what has no answer yet is written before it leaves the store`() throws {
+        var bench = try HomeBench.live()
+        for _ in 1...2 { try bench.offer(collapseID: "score") }
+        bench.acknowledge(2)
+        #expect(bench.changes().isEmpty)
+        bench.pass(Limits.writeDelay)
+        #expect(bench.commit() == ["append 1"])
+        #expect(bench.changes() == ["discard 1"] && bench.answers() == ["answer 2 200", "answer 1 200"])
+    }
+
     @Test func `what was not acknowledged in time comes back when its heir is lost`() throws {
         var bench = try sentAndStored()
         bench.pass(.milliseconds(59_930))

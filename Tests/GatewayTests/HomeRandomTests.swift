@@ -187,9 +187,17 @@ private struct HomeRun {
     /// It is in the store, or it has ended; and if another took its place, that one has not been lost since.
     private func isSafe(_ number: UInt64) -> Bool {
         if stored[number] != nil { return true }
-        guard ended.contains(number) else { return false }
+        guard ended.contains(number) else { return bench.device.queue.isObsolete(number) && hasSafeHeir(number) }
         guard let successor = successors[number], pushes[successor]?.isOnce == false else { return true }
         return isSafe(successor)
+    }
+
+    /// A newer one with its collapse id is stored, has ended, or went once: what is in flight need not be kept.
+    private func hasSafeHeir(_ number: UInt64) -> Bool {
+        pushes.values.contains { newer in
+            guard newer.number > number, pushes[number]?.isReplaced(by: newer) == true else { return false }
+            return newer.isOnce || stored[newer.number] != nil || ended.contains(newer.number)
+        }
     }
 
     /// The process is killed: what the store has is all there is.

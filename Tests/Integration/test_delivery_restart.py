@@ -4,6 +4,7 @@ import base64
 import contextlib
 import os
 import sqlite3
+import time
 
 import pytest
 
@@ -37,6 +38,24 @@ def test_a_restart_keeps_what_waits_and_forgets_what_was_acknowledged(fresh):
         assert [message.storage_flags for message in arrived] == [1, 1, 1, 1, 3]
     instance.wait_disconnected(identity)
     instance.restart()
+    courier, _ = instance.online(APP, identity=identity)
+    with courier:
+        courier.expect_nothing(0.2)
+
+
+@pytest.mark.parametrize("expiration", [None, 0])
+def test_what_a_newer_one_has_replaced_in_flight_does_not_come_back_with_a_crash(fresh, expiration):
+    instance = fresh()
+    identity = instance.enrol()
+    courier, (token,) = live(instance, APP, identity=identity)
+    push(instance, token, 0, collapse="score")
+    courier.expect_notify(ack=False)
+    push(instance, token, 1, collapse="score", expiration=expiration)
+    assert number(courier.expect_notify()) == 1
+    courier.keep_alive()
+    # What an acknowledgement ends is recorded within 100 ms.
+    time.sleep(1)
+    instance.restart(crash=True)
     courier, _ = instance.online(APP, identity=identity)
     with courier:
         courier.expect_nothing(0.2)

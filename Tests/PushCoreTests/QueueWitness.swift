@@ -73,6 +73,9 @@ struct QueueWitness {
                     complaints.append("\(queued.number) has not expired")
                 }
                 states[queued.number] = .over
+            case .obsolete(let number):
+                if case .inFlight? = states[number] { break }
+                complaints.append("\(number) is obsolete but not in flight")
             case .revoked: break
             case .closeSession: sessionEnded()
             }

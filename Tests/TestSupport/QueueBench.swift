@@ -122,6 +122,7 @@ extension QueueEffect {
         case .delivered(let push, let fromStorage): "delivered \(push.number)\(fromStorage ? " from storage" : "")"
         case .discarded(let push, let cause, let fromStorage), .replaced(let push, let cause, _, let fromStorage):
             "\(cause.rawValue) \(push.number)\(fromStorage ? " from storage" : "")"
+        case .obsolete(let number): "obsolete \(number)"
         case .revoked(let registration): "revoked \(registration)"
         case .closeSession: "close"
         }
