@@ -8,6 +8,7 @@ extension Home {
     /// A push has left the queue for newer ones.
     func replaced(_ old: DisplacedPush, _ device: DeviceState, at now: Moment) {
         let push = old.queued.push
+        // A newer one that is answered was safe, or ended by an effect that came with this one: that makes it certain.
         guard case .pending(let newer) = old.replacement, let heir = newer.last, !push.isOnce,
             newer.allSatisfy(device.unanswered.contains)
         else { return carryOut(.discarded(old.queued, old.cause, fromStorage: old.fromStorage), device, at: now) }

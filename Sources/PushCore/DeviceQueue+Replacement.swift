@@ -1,12 +1,7 @@
 // New pushes take the place of older ones, for good or until they are refused.
 extension DeviceQueue {
     /// The waiting one with the same id goes. `isSafe` tells that the new one cannot be refused any more.
-    mutating func collapse(
-        with push: Push,
-        _ lane: Int,
-        isSafe: Bool,
-        into effects: inout [QueueEffect]
-    ) {
+    mutating func collapse(with push: Push, _ lane: Int, isSafe: Bool, into effects: inout [QueueEffect]) {
         guard push.content.hasCollapseID else { return }
         for entry in lanes[lane].take(where: { $0.push.isReplaced(by: push) }) {
             replace(entry, .collapsed, by: isSafe ? nil : push, into: &effects)
@@ -44,8 +39,26 @@ extension DeviceQueue {
     /// A push gave way to another that answers for it.
     package mutating func pass(_ number: UInt64, to heir: UInt64) { eachReplacement { $0.pass(number, to: heir) } }
 
+    /// Takes back a push that could not be made durable: it has replaced nothing. False if it is not there, because
+    /// it gave way itself.
+    package mutating func withdraw(_ number: UInt64) -> Bool {
+        eachReplacement { $0.refuse(number) }
+        if let index = flights.firstIndex(where: { $0.entry.push.number == number }) {
+            flights.remove(at: index)
+            return true
+        }
+        return takeBack(number)
+    }
+
+    /// Puts back a push whose replacement was undone, where its number says. False if its registration has ended.
+    package mutating func putBack(_ queued: QueuedPush, wasStored: Bool) -> Bool {
+        guard lane(of: queued.push.registration) != nil else { return false }
+        putBack(WaitingPush(queued, wasStored: wasStored))
+        return true
+    }
+
     /// Changes what is noted of replacements in flight, of which there are few, mostly none.
-    mutating func eachReplacement(_ change: (inout Replacement) -> Void) {
+    private mutating func eachReplacement(_ change: (inout Replacement) -> Void) {
         guard mayHavePending else { return }
         var isPending = false
         for index in flights.indices {
@@ -56,7 +69,8 @@ extension DeviceQueue {
         mayHavePending = isPending
     }
 
-    /// Ends an entry that has just been taken from its lane, if `newer` does not turn out to be refused; nil is safe.
+    /// Lets an entry that has just been taken from its lane give way to `newer`; nil stands for one that cannot be
+    /// refused any more.
     mutating func replace(
         _ entry: WaitingPush,
         _ cause: DiscardCause,
@@ -66,5 +80,10 @@ extension DeviceQueue {
         guard let newer, newer.number != entry.push.number else { return discard(entry, cause, into: &effects) }
         left(entry)
         effects.append(.replaced(entry.queued, cause, .pending([newer.number]), fromStorage: entry.wasStored))
+    }
+
+    /// Ends one that was in flight and whose place was taken, if that is certain or becomes so.
+    func giveWay(_ entry: WaitingPush, _ replacement: Replacement, into effects: inout [QueueEffect]) {
+        effects.append(.replaced(entry.queued, .collapsed, replacement, fromStorage: entry.wasStored))
     }
 }

@@ -19,7 +19,7 @@ extension DeviceQueue {
             if entry.push.isOnce {
                 effects.append(.discarded(entry.queued, .expired, fromStorage: false))
             } else if flight.replacement != .none {
-                discardReplaced(entry, flight.replacement, into: &effects)
+                giveWay(entry, flight.replacement, into: &effects)
             } else {
                 putBack(entry)
                 #if PLANTED_FAULTS
@@ -100,7 +100,7 @@ extension DeviceQueue {
             }
             if flight.replacement != .none {
                 flights.remove(at: index)
-                discardReplaced(flight.entry, flight.replacement, into: &effects)
+                giveWay(flight.entry, flight.replacement, into: &effects)
                 continue
             }
             flights[index].deadline = now + policy.acknowledgementTimeout
@@ -161,36 +161,9 @@ extension DeviceQueue {
         }
     }
 
-    /// Takes back a push that could not be made durable, with what it replaced. False if it is not there, because it
-    /// gave way itself.
-    package mutating func withdraw(_ number: UInt64) -> Bool {
-        eachReplacement { $0.refuse(number) }
-        if let index = flights.firstIndex(where: { $0.entry.push.number == number }) {
-            flights.remove(at: index)
-            return true
-        }
-        return takeBack(number)
-    }
-
-    /// Puts back a push whose replacement was undone, where its number says. False if its registration has ended.
-    package mutating func putBack(_ queued: QueuedPush, wasStored: Bool) -> Bool {
-        guard lane(of: queued.push.registration) != nil else { return false }
-        putBack(WaitingPush(queued, wasStored: wasStored))
-        return true
-    }
-
     /// Discards what expired while it waited.
     package mutating func dropExpired(at now: Moment, into effects: inout [QueueEffect]) {
         for lane in lanes.indices { dropExpired(lane, at: now, into: &effects) }
-    }
-
-    /// Ends one in flight whose place was taken, if that is certain or becomes so.
-    private func discardReplaced(
-        _ entry: WaitingPush,
-        _ replacement: Replacement,
-        into effects: inout [QueueEffect]
-    ) {
-        effects.append(.replaced(entry.queued, .collapsed, replacement, fromStorage: entry.wasStored))
     }
 
     private mutating func discardFlight(at index: Int, _ cause: DiscardCause, into effects: inout [QueueEffect]) {
