@@ -4,9 +4,6 @@ import Storage
 
 // The gateway's leave, step by step (docs/operations.md, "Drain").
 extension Control {
-    /// How often a drain looks how far it has come.
-    private static let tick = Interval.milliseconds(20)
-
     /// Drains without an exit, on a thread of its own; a drain that has begun goes on.
     func beginDrain() throws(AdminFailure) {
         guard isDraining.value == 0 else { return }
@@ -16,7 +13,8 @@ extension Control {
             _ = try Worker(name: "drain") {
                 self.drain(number)
                 // Before an exit the store writes all that waits anyway.
-                if self.isCurrent(number) { _ = self.shared.store.flush(milliseconds: 2000) }
+                guard self.isCurrent(number) else { return }
+                _ = self.shared.store.flush(milliseconds: Int(Limits.drainFlush.milliseconds))
             }
         } catch {
             isDraining.set(0)
@@ -42,17 +40,17 @@ extension Control {
     private func drain(_ number: Int) {
         shared.log.info("drain begins")
         pause(config.drainDelay, number)
-        let end = Clock.monotonic() + config.drainTimeout.nanoseconds
+        let end = after(config.drainTimeout)
         let steps: [() -> Void] = [
             { self.tell(.refuse) },
-            { self.wait(until: min(end, Clock.monotonic() + 1_000_000_000), number) { self.left?.streams == 0 } },
+            { self.wait(until: min(end, after(Limits.drainQuiet)), number) { self.left?.streams == 0 } },
             { self.tell(.notice) },
-            { self.pause(.milliseconds(100), number) },
+            { self.pause(Limits.drainNotice, number) },
             { self.tell(.farewell) },
             { self.dismissDevices(until: end, number) },
             { self.tell(.close) },
             // What was answered last must leave the sockets.
-            { self.wait(until: Clock.monotonic() + 1_000_000_000) { self.providerConnections == 0 } },
+            { self.wait(until: after(Limits.drainLastBytes)) { self.providerConnections == 0 } },
         ]
         for step in steps where isCurrent(number) { step() }
         guard isCurrent(number) else { return shared.log.info("drain called off") }
@@ -61,7 +59,7 @@ extension Control {
 
     /// Devices leave at a set rate, or faster if the time would not do; providers' answers are waited for meanwhile.
     private func dismissDevices(until end: Int64, _ number: Int) {
-        let ticks = max(1, (end - Clock.monotonic()) / Self.tick.nanoseconds)
+        let ticks = max(1, (end - Clock.monotonic()) / Limits.drainTick.nanoseconds)
         // Those of a loop that does not answer are told all at once, at the end.
         let most = (try? ask { $0.farewells.count })?.max() ?? 0
         let count = max(Limits.farewellsPerTick, most / Int(ticks) + 1)
@@ -83,7 +81,8 @@ extension Control {
     /// What the drain waits for; nil if a loop does not answer.
     private var left: (streams: Int, devices: Int)? {
         // A loop that is stuck must not hold up the drain: it is asked again.
-        guard let left = try? ask(milliseconds: 100, { ($0.openStreams, $0.farewells.count) }) else { return nil }
+        let patience = Int(Limits.drainAnswer.milliseconds)
+        guard let left = try? ask(milliseconds: patience, { ($0.openStreams, $0.farewells.count) }) else { return nil }
         return left.reduce((0, 0)) { ($0.0 + $1.0, $0.1 + $1.1) }
     }
 
@@ -94,7 +93,7 @@ extension Control {
     }
 
     private func pause(_ interval: Interval, _ number: Int) {
-        wait(until: Clock.monotonic() + interval.nanoseconds, number) { false }
+        wait(until: after(interval), number) { false }
     }
 
     /// Waits, unless the drain was called off or must hurry.
@@ -104,8 +103,11 @@ extension Control {
 
     private func wait(until end: Int64, for done: () -> Bool) {
         while !done(), Clock.monotonic() < end {
-            let rest = min(Self.tick.nanoseconds, end - Clock.monotonic())
+            let rest = min(Limits.drainTick.nanoseconds, end - Clock.monotonic())
             idle(milliseconds: Int(max(rest, 0) / 1_000_000) + 1)
         }
     }
 }
+
+/// That much later than now, on the monotonic clock.
+private func after(_ interval: Interval) -> Int64 { Clock.monotonic() + interval.nanoseconds }

@@ -84,8 +84,8 @@ extension Loop {
 
     private func sayGoodbye(_ connection: DeviceConnection) {
         if connection.isExtended, case .session = connection.phase {
-            // Spread over half a minute, so that they do not all come back at once.
-            let retry = UInt32(random.next() % 30) + 1
+            // So that they do not all come back at once.
+            let retry = UInt32(random.next() % UInt64(Limits.returnSpread.milliseconds / 1000)) + 1
             connection.say(.goodbye(reason: "Shutdown", retrySeconds: retry, host: nil), at: now)
         }
         end(connection)

@@ -125,9 +125,25 @@ package enum Limits {
     /// Lines of information and warnings that are logged in a second: a stranger's failures are among them, and a few
     /// hundred a second tell as much as all.
     package static let logLinesPerSecond = 200
-    /// Devices that each loop sends away in a fiftieth of a second of a drain: 5,000 a second come back elsewhere, and
-    /// the loop still answers between them.
+    /// How often a drain looks how far it has come.
+    package static let drainTick = Interval.milliseconds(20)
+    /// How long a drain waits for requests that are under way before it says that it ends: most are answered within a
+    /// commit, and a provider that always has some under way never stops by itself.
+    package static let drainQuiet = Interval.seconds(1)
+    /// Between the GOAWAY that announces the end and the one that names the last stream: what was sent before the first
+    /// was read must have come, and a round trip within a continent takes less.
+    package static let drainNotice = Interval.milliseconds(100)
+    /// How long the last answers have to leave the sockets.
+    package static let drainLastBytes = Interval.seconds(1)
+    /// How long a drain waits for a loop to say what it still has; one that is stuck is asked again.
+    package static let drainAnswer = Interval.milliseconds(100)
+    /// How long the store may take to write what waits, after a drain that ends without an exit.
+    package static let drainFlush = Interval.seconds(2)
+    /// Devices that each loop sends away in a tick of a drain: 5,000 a second come back elsewhere, and the loop still
+    /// answers between them.
     package static let farewellsPerTick = 100
+    /// The time over which devices that understand it are asked to spread their return after a drain.
+    package static let returnSpread = Interval.seconds(30)
     /// How long a peer may take to close after our FIN.
     package static let farewell = Interval.seconds(5)
     /// Topics one device may register.

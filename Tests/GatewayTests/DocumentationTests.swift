@@ -29,11 +29,13 @@ import Testing
     @Test func `a number that operators are told is the source's`() {
         let table = "Sources/Admin/ConnectionTable.swift"
         let span = Limits.deviceFaultSpan.milliseconds / 60_000
+        let farewellsPerSecond = Limits.farewellsPerTick * 1000 / Int(Limits.drainTick.milliseconds)
         let told = [
             "holds fewer than \(Limits.adminTokenMinimum) characters",
             "Past \(Document.value(of: "places", in: table)) connections",
             "at most \(Document.value(of: "followers", in: table)) may follow the log",
-            "leave at \(Limits.farewellsPerTick * 50 / 1000),000 a second",
+            "and \(Limits.drainNotice.milliseconds) ms later one with the last stream",
+            "leave at \(farewellsPerSecond / 1000),000 a second",
             "beyond \(Limits.logLinesPerSecond) lines a second",
             "the \(Limits.rememberedNonces) newest of the device",
             "in \(Limits.deviceFaults) sessions within \(span) minutes",
