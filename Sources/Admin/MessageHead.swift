@@ -18,7 +18,7 @@ struct MessageHead {
     var refusal: AdminResponse? {
         switch method {
         case "GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS": break
-        default: return AdminResponse(status: 501, code: "NotImplemented", message: "this method is not known here")
+        default: return AdminResponse(status: 501, code: "not_implemented", message: "this method is not known here")
         }
         if let repeated { return bad("the header \(repeated) comes twice") }
         if encoding != nil && length != nil {

@@ -17,7 +17,11 @@ final class Service: Sendable {
         return respond(request)
     }
 
-    static let tooLarge = AdminResponse(status: 413, code: "TooLarge", message: "a body may have 1 MiB")
+    static let tooLarge = AdminResponse(
+        status: 413,
+        code: "too_large",
+        message: "a body may have \(maximumBody >> 20) MiB"
+    )
     static let tooManyFollow = AdminResponse(
         status: 503,
         code: "unavailable",

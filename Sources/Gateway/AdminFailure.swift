@@ -1,4 +1,5 @@
-/// Why an admin request is refused; the one table of codes and statuses.
+/// Why an admin request is refused; the one table of codes and statuses, but for what the port refuses by itself
+/// (`Service`, `MessageHead`).
 enum AdminFailure: Error {
     case badRequest(String)
     case unauthorized

@@ -86,7 +86,7 @@ import Testing
         let server = try echoServer()
         let reply = try send("POST", "/", to: server, body: [UInt8](repeating: 7, count: (1 << 20) + 1))
         #expect(reply.status == 413)
-        #expect(String(decoding: reply.body, as: UTF8.self).hasPrefix(#"{"error":{"code":"TooLarge""#))
+        #expect(String(decoding: reply.body, as: UTF8.self).hasPrefix(#"{"error":{"code":"too_large""#))
     }
 
     @Test func `a larger body is refused also when its length is not declared`() throws {
