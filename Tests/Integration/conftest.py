@@ -20,6 +20,13 @@ def apple():
 
 
 @pytest.fixture(scope="module")
+def clocked():
+    """A gateway whose clock is moved by minutes."""
+    with Sandbox() as instance:
+        yield instance
+
+
+@pytest.fixture(scope="module")
 def template():
     """An instance that is made and not started."""
     instance = Instance()

@@ -1,7 +1,7 @@
 """What the delivery tests share: numbered pushes, and devices that are surely connected or surely gone."""
 
 from courier import NOTIFY, Courier, Identity, Message
-from harness import APP, Sandbox
+from harness import APP, BODY, Sandbox
 
 HEADERS = {
     "topic": "apns-topic",
@@ -76,6 +76,15 @@ def asleep(instance: Sandbox, *topics: str) -> tuple[Courier, list[str]]:
     courier.set_state(2)
     courier.keep_alive()
     return courier, tokens
+
+
+def receive_push(instance: Sandbox, courier: Courier, body: bytes = BODY) -> None:
+    """A session that has sent nothing but its Connect gets a push."""
+    token = courier.token(APP)
+    courier.filter(enabled=[APP])
+    courier.keep_alive()
+    assert instance.push(token, body=body).status == 200
+    assert courier.expect_notify().payload == body
 
 
 def leave(instance: Sandbox, courier: Courier) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from delivery import connected, leave, live, number, push, push_all, receive, received
 from harness import APP, BODY, NEVER_ISSUED, OTHER_APP, Sandbox, command
-from instance import wait_ready
+from instance import until, wait_ready
 
 TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
 
@@ -69,10 +69,7 @@ def test_a_held_store_shows_as_lag(fresh):
     instance.admin.hold_store(True)
     with instance.client() as client:
         stream = client.start(instance.headers(token), BODY)
-        deadline = time.monotonic() + 10
-        while not instance.admin.get("/v1/status")["storeLagSeconds"]:
-            assert time.monotonic() < deadline, "no lag"
-            time.sleep(0.1)
+        until(lambda: instance.admin.get("/v1/status")["storeLagSeconds"], "a lag")
         instance.admin.hold_store(False)
         client.wait(stream)
         assert stream.status == 200

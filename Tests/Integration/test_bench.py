@@ -11,7 +11,7 @@ import time
 
 import pytest
 
-from instance import binary, clean_environment, command
+from instance import binary, clean_environment, command, until
 
 
 @pytest.fixture(scope="module")
@@ -228,10 +228,7 @@ def test_an_interrupted_bench_removes_what_it_has_enrolled(instance, load, numbe
 def test_a_bench_that_is_interrupted_while_it_enrols_leaves_none(instance):
     bench(instance, "clean")
     process = begun(instance, "sessions", "--count", "5000")
-    deadline = time.monotonic() + 60
-    while not bench_devices(instance):
-        assert time.monotonic() < deadline, "no device was enrolled"
-        time.sleep(0.05)
+    until(lambda: bench_devices(instance), "a device that is enrolled", 60)
     process.send_signal(signal.SIGTERM)
     assert "interrupted; removed" in ended(process)
     assert bench_devices(instance) == [] and not (instance.directory / "data" / "bench-devices").exists()

@@ -1,10 +1,9 @@
-"""apns-expiration and apns-priority (docs/provider-api.md). The code in a test's name, such as E1, is for finding it."""
-
-import time
+"""apns-expiration and apns-priority (docs/provider-api.md). The code in a test's name, such as E1, finds it."""
 
 import pytest
 
 from harness import APP, Sandbox
+from instance import until
 
 pytestmark = pytest.mark.sanitizer
 
@@ -14,13 +13,6 @@ SILENT = b'{"aps":{"content-available":1}}'
 @pytest.fixture(scope="module")
 def token(sandbox):
     return sandbox.register()
-
-
-@pytest.fixture(scope="module")
-def clocked():
-    """A gateway whose clock is moved by minutes."""
-    with Sandbox() as instance:
-        yield instance
 
 
 @pytest.fixture(scope="module")
@@ -36,10 +28,7 @@ def expiring(instance, seconds: float) -> dict:
 
 def wait_for_queue(instance, token: str, count: int) -> None:
     """Expired pushes go when they are met, not at a set moment: the queue shows it a little later."""
-    deadline = time.monotonic() + 5
-    while len(instance.admin.queue(token)) != count:
-        assert time.monotonic() < deadline, f"queue holds {len(instance.admin.queue(token))}, not {count}"
-        time.sleep(0.05)
+    until(lambda: len(instance.admin.queue(token)) == count, f"a queue of {count}")
 
 
 # apns-expiration

@@ -16,13 +16,6 @@ def narrow():
         yield instance
 
 
-@pytest.fixture(scope="module")
-def clocked():
-    """A gateway whose clock is moved by minutes."""
-    with Sandbox() as instance:
-        yield instance
-
-
 # Queue, backlog, window
 
 

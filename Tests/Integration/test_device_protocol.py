@@ -19,13 +19,6 @@ from harness import APP, Identity, Sandbox, topic_hash
 FULL_SET = {1, 3, 4, 5, 6, 8, 10}
 
 
-@pytest.fixture(scope="module")
-def clocked():
-    """A gateway whose clock is moved by minutes."""
-    with Sandbox() as instance:
-        yield instance
-
-
 class Forged(Identity):
     """A key with whatever certificate; nothing is enrolled."""
 

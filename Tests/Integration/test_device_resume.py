@@ -10,6 +10,7 @@ import pytest
 from cryptography.hazmat.primitives import serialization
 
 from courier import CONNECT_ACK, KEEP_ALIVE, WAIT_SECONDS, encode, unverified_context
+from delivery import receive_push
 from harness import APP, Sandbox
 from instance import binary, clean_environment
 from test_bench import bench
@@ -45,15 +46,6 @@ class Device:
         # The ticket came before the answer.
         self.session = courier.socket.session
         return courier
-
-
-def receive_push(instance: Sandbox, courier: OtherCourier) -> None:
-    token = courier.token(APP)
-    courier.filter(enabled=[APP])
-    courier.keep_alive()
-    body = b'{"aps":{"alert":"hi"}}'
-    assert instance.push(token, body=body).status == 200
-    assert courier.expect_notify().payload == body
 
 
 def test_pushes_arrive_on_a_resumed_session(resuming):

@@ -6,7 +6,8 @@ import pytest
 
 from courier import KEEP_ALIVE, KEEP_ALIVE_ACK, encode
 from courier_extended import ExtendedCourier
-from harness import APP, Sandbox
+from delivery import receive_push
+from harness import Sandbox
 from tls_peers import SUITES, LiteSocket, OpenSSLSocket, OtherCourier
 
 CHANGE_CIPHER_SPEC, ALERT, HANDSHAKE, DATA = range(20, 24)
@@ -33,14 +34,6 @@ def lite(sandbox):
     with over(sandbox, LiteSocket(sandbox.device_port)) as courier:
         courier.keep_alive()
         yield courier
-
-
-def receive_push(instance, courier: OtherCourier, body: bytes = b'{"aps":{"alert":"hi"}}') -> None:
-    token = courier.token(APP)
-    courier.filter(enabled=[APP])
-    courier.keep_alive()
-    assert instance.push(token, body=body).status == 200
-    assert courier.expect_notify().payload == body
 
 
 @pytest.mark.parametrize("suite", SUITES)

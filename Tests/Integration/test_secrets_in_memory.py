@@ -4,7 +4,6 @@ import base64
 import json
 import os
 import re
-import time
 
 import pytest
 from cryptography.hazmat.primitives import hashes, serialization
@@ -12,6 +11,7 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDFExpand
 
 import courier
 from harness import APP, TEAM, command
+from instance import until
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root may read another process's memory")
 
@@ -43,10 +43,7 @@ def found(instance, patterns: dict[str, bytes]) -> dict[str, int]:
 
 def assert_gone(instance, patterns: dict[str, bytes]) -> None:
     """Until none is found; what was sent goes a moment after its connection."""
-    deadline = time.monotonic() + 20
-    while left := found(instance, patterns):
-        assert time.monotonic() < deadline, f"still in memory: {left}"
-        time.sleep(0.2)
+    until(lambda: not found(instance, patterns), lambda: f"gone: {found(instance, patterns)}")
 
 
 def forms(pem: str) -> dict[str, bytes]:

@@ -54,6 +54,14 @@ def start(waiting) -> bool:
         return False
 
 
+def start_and_push(waiting, size: int = 0) -> None:
+    """A start from the same files, and some pushes, while the disk is whole."""
+    waiting.load()
+    waiting.faults.end()
+    waiting.instance.start()
+    assert set(waiting.push(3, size)) == {200}
+
+
 def again(waiting) -> None:
     """After a death: the disk is whole, the gateway starts and has everything; the device gets it at the end."""
     waiting.instance.kill()
@@ -88,10 +96,7 @@ def test_death_at_every_call_of_a_start(waiting):
 @pytest.mark.parametrize(("power", "torn"), ENDS, ids=ENDS_IDS)
 def test_death_at_every_call_of_a_commit(waiting, power, torn):
     for call in range(1, CALLS_LIMIT):
-        waiting.load()
-        waiting.faults.end()
-        waiting.instance.start()
-        assert set(waiting.push(3)) == {200}
+        start_and_push(waiting)
         waiting.faults.kill_at(call, power, torn)
         statuses = waiting.push(2, 4000)
         if statuses == [200] * 2:
@@ -112,13 +117,14 @@ def test_death_at_every_call_of_a_checkpoint(waiting):
     waiting.faults.end()
     waiting.instance.start()
     waiting.save()
-    start_and_push(waiting)
+    start_and_push(waiting, 4000)
+    waiting.faults.end()
     calls = calls_of_checkpoint(waiting)
     print(f"{calls} calls")
     assert calls > 5
     waiting.instance.kill()
     for call in range(1, calls + 1):
-        start_and_push(waiting)
+        start_and_push(waiting, 4000)
         waiting.faults.kill_at(call, *ENDS[call % len(ENDS)])
         # A machine that was too busy has made it before the trap was set.
         assert ends(waiting) or waiting.faults.calls == 0 or call == calls
@@ -126,14 +132,6 @@ def test_death_at_every_call_of_a_checkpoint(waiting):
         waiting.instance.kill()
     waiting.instance.start()
     finish(waiting)
-
-
-def start_and_push(waiting) -> None:
-    waiting.load()
-    waiting.faults.end()
-    waiting.instance.start()
-    assert set(waiting.push(3, 4000)) == {200}
-    waiting.faults.end()
 
 
 def calls_of_checkpoint(waiting) -> int:
@@ -152,12 +150,8 @@ def calls_of_checkpoint(waiting) -> int:
 @pytest.mark.timeout(300)
 def test_death_at_every_call_of_a_stop(waiting):
     for call in range(1, CALLS_LIMIT):
-        power, torn = ENDS[call % len(ENDS)]
-        waiting.load()
-        waiting.faults.end()
-        waiting.instance.start()
-        assert set(waiting.push(3)) == {200}
-        waiting.faults.kill_at(call, power, torn)
+        start_and_push(waiting)
+        waiting.faults.kill_at(call, *ENDS[call % len(ENDS)])
         waiting.instance.process.terminate()
         assert ends(waiting, 30)
         status = waiting.instance.process.wait()
