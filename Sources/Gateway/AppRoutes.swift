@@ -44,10 +44,9 @@ struct AppRoutes {
     }
 
     private func check(_ app: App) throws(AdminFailure) {
-        let allowed = app.bundle.utf8.allSatisfy { isNameByte($0) }
-        guard allowed, (1...Limits.topic - 40).contains(app.bundle.utf8.count) else {
+        guard app.bundle.utf8.allSatisfy(isTopicByte), (1...Limits.bundle).contains(app.bundle.utf8.count) else {
             throw .badRequest(
-                "a bundle id has 1 to \(Limits.topic - 40) of A-Z a-z 0-9 . _ -, not '\(app.bundle.excerpt)'"
+                "a bundle id has 1 to \(Limits.bundle) of A-Z a-z 0-9 . _ -, not '\(app.bundle.excerpt)'"
             )
         }
         if let suffix = PushType.topicSuffixes.first(where: app.bundle.hasSuffix) {
@@ -75,15 +74,6 @@ struct AppRoutes {
         writer.field("broadcast", app.broadcast)
         let topics = Catalog.suffixes(of: app).map { JSONValue.string(app.bundle + ($0 ?? "")) }
         writer.field("topics", JSONValue.array(topics))
-    }
-}
-
-private func isNameByte(_ byte: UInt8) -> Bool {
-    switch byte {
-    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-        UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "-"):
-        true
-    default: false
     }
 }
 

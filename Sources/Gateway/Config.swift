@@ -55,7 +55,7 @@ package struct Config: Equatable, Sendable {
     /// How long priority 5 may wait for a sleeping device.
     package var deliveryLowPriorityDelay = Interval.seconds(30)
 
-    /// Distinct verified provider tokens a connection may use in any 20 minutes.
+    /// Distinct verified provider tokens a connection may use within `Limits.providerTokenUpdateSpan`.
     package var providerTokenUpdates = 5
     /// Whether providers come through a load balancer that says who they are.
     package var providerProxy = false

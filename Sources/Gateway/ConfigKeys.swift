@@ -110,7 +110,8 @@ extension Config {
             "delivery.ackTimeout",
             \.deliveryAckTimeout,
             .duration(.milliseconds(100) ... .seconds(3600)),
-            "Then a notification is sent again on the same session, at most 3 times, then the session is closed."
+            "Then a notification is sent again on the same session, at most \(Limits.resends) times, then the session "
+                + "is closed."
         ),
         ConfigKey(
             "delivery.lowPriorityDelay",
@@ -125,7 +126,8 @@ extension Config {
             "provider.tokenUpdates",
             \.providerTokenUpdates,
             .count(1...10_000),
-            "Distinct verified tokens a connection may use in any 20 minutes. 1 is Apple's letter; 5 spares "
+            "Distinct verified tokens a connection may use in any "
+                + "\(Limits.providerTokenUpdateSpan.milliseconds / 60_000) minutes. 1 is Apple's letter; 5 spares "
                 + "senders whose workers share a connection."
         ).live,
         ConfigKey(
@@ -193,8 +195,9 @@ extension Config {
             "device.tls.resume",
             \.deviceTLSResume,
             .flag,
-            "A ticket, good for 12 hours or until a reload, spares a device that comes back the certificate: pays if "
-                + "that is RSA, or for weak devices. TLS 1.3 only: older tickets could open recorded sessions."
+            "A ticket, good for \(Limits.ticketLife.milliseconds / 3_600_000) hours or until a reload, spares a device "
+                + "that comes back the certificate: pays if that is RSA, or for weak devices. TLS 1.3 only: older "
+                + "tickets could open recorded sessions."
         ).live,
         ConfigKey(
             "device.rsa",

@@ -82,8 +82,8 @@ extension DeviceQueue {
         if status == 2 { effects.append(.revoked(registration: entry.push.registration)) }
     }
 
-    /// Sends again what was not acknowledged in time, at most three times, then ends the session. What finds no
-    /// `room` counts all the same: the device does not even read.
+    /// Sends again what was not acknowledged in time, at most `Limits.resends` times, then ends the session. What finds
+    /// no `room` counts all the same: the device does not even read.
     package mutating func resend(at now: Moment, room: inout Int, into effects: inout [QueueEffect]) {
         var index = 0
         var isUnresponsive = false

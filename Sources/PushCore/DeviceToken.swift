@@ -1,4 +1,4 @@
-/// The token a provider puts in the path: 1 to 100 opaque bytes, hexadecimal outside.
+/// The token a provider puts in the path: opaque bytes, hexadecimal outside.
 ///
 /// The first 32 bytes, which is nearly always all of it, lie inline so that a look-up allocates nothing. `Hasher` is
 /// keyed per process and `==` takes the same time wherever the bytes differ, so a look-up tells a guesser nothing.
@@ -13,7 +13,7 @@ package struct DeviceToken: Hashable, Sendable {
     /// Bytes in it.
     package let count: Int
 
-    /// nil unless there are 1 to 100 bytes.
+    /// nil unless there are 1 to `countLimit` bytes.
     package init?(_ bytes: some Collection<UInt8>) {
         guard (1...Self.countLimit).contains(bytes.count) else { return nil }
         count = bytes.count

@@ -6,8 +6,10 @@ package enum Limits {
     package static let voipPayload = 5120
     /// Bytes of `apns-collapse-id` (Sending notification requests to APNs).
     package static let collapseID = 64
-    /// Bytes of a topic: a bundle id is at most 155 characters, a suffix under 30; 255 leaves room.
+    /// Bytes of a topic: Apple's bundle ids have at most 155 characters, suffixes under 30; 255 leaves room.
     package static let topic = 255
+    /// Bytes of a bundle id: a topic has room for any suffix behind it.
+    package static let bundle = topic - 40
     /// Age of a provider token, and how far ahead its clock may be (Establishing a token-based connection to APNs).
     package static let providerTokenAge = Interval.seconds(3600)
     /// The span over which distinct provider tokens are counted (same page: not more than once every 20 minutes).

@@ -12,14 +12,14 @@ package struct ProviderToken: Equatable, Sendable {
         (self.keyID, self.team, self.issuedAt) = (keyID, team, issuedAt)
     }
 
-    /// Too old is expired; more than an hour ahead is no valid token at all.
+    /// Too old is expired; as far ahead it is no valid token at all.
     package func checkAge(at now: Moment) throws(Rejection) {
         if now - issuedAt > Limits.providerTokenAge { throw .expiredProviderToken }
         if issuedAt - now > Limits.providerTokenAge { throw .invalidProviderToken }
     }
 }
 
-/// Counts the distinct provider tokens one connection used in any 20 minutes. Values, no clock.
+/// Counts the distinct provider tokens one connection used within `Limits.providerTokenUpdateSpan`. Values, no clock.
 package struct ProviderTokenUpdates: Sendable {
     private let limit: Int
     private var seen: [(token: UInt64, at: Moment)] = []

@@ -57,7 +57,7 @@ package struct PushContent: Sendable {
     /// False while the payload is in the store alone.
     package let hasPayload: Bool
 
-    /// The collapse id has at most 64 bytes; none means that there is none.
+    /// The collapse id has at most `Limits.collapseID` bytes; none means that there is none.
     package init(payload: ArraySlice<UInt8>, collapseID: ArraySlice<UInt8> = []) {
         bytes = collapseID.isEmpty ? Array(payload) : Array(payload) + collapseID
         (size, hasPayload) = (Int32(payload.count), true)

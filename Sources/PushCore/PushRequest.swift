@@ -177,17 +177,19 @@ private func parsePath(_ path: Range<Int>, _ bytes: Span<UInt8>) throws(Rejectio
     return .badToken
 }
 
-/// 1 to 255 of `[A-Za-z0-9._-]`.
+/// 1 to `Limits.topic` bytes that a topic may have.
 private func isTopic(_ bytes: Span<UInt8>, _ range: Range<Int>) -> Bool {
     guard (1...Limits.topic).contains(range.count) else { return false }
-    for index in range {
-        switch bytes[index] {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "-"):
-            continue
-        default:
-            return false
-        }
-    }
+    for index in range where !isTopicByte(bytes[index]) { return false }
     return true
+}
+
+/// What topics, and hence bundle ids, are made of: `[A-Za-z0-9._-]`.
+package func isTopicByte(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+        UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "-"):
+        true
+    default: false
+    }
 }
