@@ -61,7 +61,7 @@ def compare(counted: dict[str, float]) -> list[str]:
         print(f"counted before on {read()['processor']}, now on {processor()}: bounds are {ELSEWHERE} times as wide")
     for name, value in counted.items():
         if name not in entries:
-            raise SystemExit(f"counts: {name} is not in {FILE.name}: add it with its tolerance, its unit and what it is")
+            raise SystemExit(f"counts: {name} is not in {FILE.name}: add it with tolerance, unit and what it is")
         entry = entries[name]
         found = verdict(entry, value, width)
         change = 100 * (value / entry["value"] - 1)

@@ -92,7 +92,8 @@ def measure(bench: Bench, stack: ExitStack, rounds: int, requests: int) -> list[
 
     ours.measure(gateway.pid)
     theirs.measure(int(peer.pids))
-    print(f"{'round':6} {'carillon/s':>14} {'nghttpd/s':>14} {'carillon us/req':>16} {'nghttpd us/req':>16} {'ratio':>7}")
+    rates = f"{'carillon/s':>14} {'nghttpd/s':>14}"
+    print(f"{'round':6} {rates} {'carillon us/req':>16} {'nghttpd us/req':>16} {'ratio':>7}")
     ratios = []
     for number in range(1, rounds + 1):
         (our_rate, our_cost), (their_rate, their_cost) = ours.measure(gateway.pid), theirs.measure(int(peer.pids))

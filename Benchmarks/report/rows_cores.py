@@ -17,11 +17,11 @@ class Cores(Row):
     goals = [Goal("CPU per push, two loops / one loop", 1.5)]
     unit = f"{MICROSECONDS} per push"
     method = (
-        "The load of row 2. With two loops half of the pushes are taken in by one loop and handed to the other, which is"
-        " home to their device, and the answers come back the same way. For the goal both loops share the first core,"
-        " so that the load has the other to itself. Beside it two loops have a core each and the load shares the second"
-        " with one of them: there the load is the limit, and a server that waits for its load writes less at a time."
-        " docs/capacity.md counts with both."
+        "The load of row 2. With two loops half of the pushes are taken in by one loop and handed to the other,"
+        " which is home to their device, and the answers come back the same way. For the goal both loops share the"
+        " first core, so that the load has the other to itself. Beside it two loops have a core each and the load"
+        " shares the second with one of them: there the load is the limit, and a server that waits for its load"
+        " writes less at a time. docs/capacity.md counts with both."
     )
     is_quick = False
     count = 200_000

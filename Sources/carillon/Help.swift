@@ -6,7 +6,8 @@ func help(topic: String, commands: [Command] = Command.all) -> String {
     var text = "\(title)\n\n"
     for command in shown { text += "  \(padded(command.name, to: 22))\(command.summary)\n" }
     text +=
-        "\ncarillon help COMMAND explains one. Every command takes --help and --json. Exit status: 0 done, 1 failed, 2 wrong usage.\n"
+        "\ncarillon help COMMAND explains one. Every command takes --help and --json. "
+        + "Exit status: 0 done, 1 failed, 2 wrong usage.\n"
     if topic.isEmpty {
         text += "\nExample: carillon init --directory instance && carillon serve --config instance/carillon.conf\n"
     }

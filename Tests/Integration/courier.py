@@ -1,4 +1,4 @@
-"""A device written from the protocol's description alone: frames over TLS, nothing shared with the gateway's own client.
+"""A device written from the protocol's description alone: frames over TLS, nothing shared with our own client.
 
 It speaks the plain form (`apns-security-v3`). The extended form needs a TLS exporter, which Python's ssl lacks.
 """

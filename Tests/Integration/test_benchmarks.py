@@ -137,7 +137,8 @@ def row(*goals: dict) -> dict:
     bars = {"Carillon": {"minimum": 1, "median": 2, "maximum": 3}}
     return {
         "number": 1, "title": "A title", "method": "How.", "unit": "µs", "rounds": 5, "goals": list(goals),
-        "bars": bars, "rates": {}, "notes": ["a note"], "commands": ["a command"], "date": "2026-01-02", "commit": "abc",
+        "bars": bars, "rates": {}, "notes": ["a note"], "commands": ["a command"], "date": "2026-01-02",
+        "commit": "abc",
     }  # fmt: skip
 
 

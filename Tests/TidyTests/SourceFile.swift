@@ -32,27 +32,31 @@ struct SourceFile: CustomTestStringConvertible, Sendable {
     }
 
     /// Every Swift file under Sources, Simulation, Benchmarks, Tests and Fuzz.
-    static let swift = files(in: ["Sources", "Simulation", "Benchmarks", "Tests", "Fuzz"]) { $0.hasSuffix(".swift") }
+    static let swift = files(["Sources", "Simulation", "Benchmarks", "Tests", "Fuzz"].flatMap(paths)) {
+        $0.hasSuffix(".swift")
+    }
     /// Those that are the product, and what measures it.
     static let product = swift.filter { $0.path.hasPrefix("Sources/") || $0.path.hasPrefix("Benchmarks/") }
     /// Every text that a stranger reads or runs, but for this test, which must name what it bans.
-    static let written = files(in: ["Sources", "Simulation", "Benchmarks", "Tests", "Fuzz", "scripts", ".ci", "docs"]) {
-        path in
+    static let written = files(
+        ["Sources", "Simulation", "Benchmarks", "Tests", "Fuzz", "scripts", ".ci", "docs"].flatMap(paths)
+            + ["README.md", "CHANGELOG.md", "CONTRIBUTING.md"]
+    ) { path in
         let kind = path.split(separator: "/").last?.split(separator: ".").dropFirst().last ?? ""
         return ["", "swift", "c", "cpp", "h", "md", "py", "txt", "modulemap"].contains(kind)
             && !path.hasPrefix("Tests/TidyTests/") && !path.contains("/corpus/") && !path.contains("/crashes/")
             && !path.contains("/__pycache__/") && !path.contains("/.")
     }
 
-    private static func files(in folders: [String], where isWanted: (String) -> Bool) -> [SourceFile] {
-        let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../..").standardized.path
-        let paths = folders.flatMap { folder in
-            // A folder that does not exist has nothing that could be untidy.
-            ((try? FileManager.default.subpathsOfDirectory(atPath: root + "/" + folder)) ?? []).map {
-                folder + "/" + $0
-            }
-        }
-        return paths.filter(isWanted).sorted().compactMap { path in
+    private static let root = URL(filePath: #filePath + "/../../..").standardized.path
+
+    private static func paths(in folder: String) -> [String] {
+        // A folder that does not exist has nothing that could be untidy.
+        ((try? FileManager.default.subpathsOfDirectory(atPath: root + "/" + folder)) ?? []).map { folder + "/" + $0 }
+    }
+
+    private static func files(_ paths: [String], where isWanted: (String) -> Bool) -> [SourceFile] {
+        paths.filter(isWanted).sorted().compactMap { path in
             // Neither folders nor files that are not UTF-8 are text.
             (try? String(contentsOfFile: root + "/" + path, encoding: .utf8)).map { SourceFile(path: path, text: $0) }
         }

@@ -74,10 +74,11 @@ import Testing
         }
     }
 
-    @Test(arguments: SourceFile.swift)
-    func `a comment fits on its line`(_ file: SourceFile) throws {
-        // What the formatter leaves alone.
-        try check(Ban(pattern: #"^(?= *//).{121,}$"#, instead: "a line has 120 columns"), file, in: \.text)
+    @Test(arguments: SourceFile.swift + SourceFile.written.filter { !$0.path.hasSuffix(".swift") })
+    func `a line has 120 columns`(_ file: SourceFile) throws {
+        // Rows of tables in documents cannot be broken; the report holds commands as they were run.
+        let ban = Ban(pattern: #"^(?!\|).{121,}$"#, allowed: ["docs/benchmarks.md"], instead: "break the line")
+        try check(ban, file, in: \.text)
     }
 
     @Test(arguments: SourceFile.product)
