@@ -59,9 +59,14 @@ let package = Package(
             name: "carillon",
             dependencies: ["Gateway", "Client", "PushCore", "TLS", "JSON", "Reactor"],
             swiftSettings: checked,
-            // Debug builds, and with them the sanitizers, keep the system's allocator
-            // (docs/decisions/0012-jemalloc.md).
-            linkerSettings: [.linkedLibrary("jemalloc", .when(configuration: .release))]
+            linkerSettings: [
+                // Debug builds, and with them the sanitizers, keep the system's allocator
+                // (docs/decisions/0012-jemalloc.md).
+                .linkedLibrary("jemalloc", .when(configuration: .release)),
+                // All functions of libraries are looked up at the start. Looked up at its first call, one has the
+                // dynamic linker save all vector registers on the stack, where a copy of a key leaves 200 bytes of it.
+                .unsafeFlags(["-Xlinker", "-z", "-Xlinker", "now"]),
+            ]
         ),
 
         // The load for the servers that the gateway is measured beside, and the floors below it.

@@ -4,6 +4,7 @@ import base64
 import json
 import os
 import re
+import subprocess
 
 import pytest
 from cryptography.hazmat.primitives import hashes, serialization
@@ -11,7 +12,7 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDFExpand
 
 import courier
 from harness import APP, TEAM, command
-from instance import until
+from instance import binary, until
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root may read another process's memory")
 
@@ -44,6 +45,12 @@ def found(instance, patterns: dict[str, bytes]) -> dict[str, int]:
 def assert_gone(instance, patterns: dict[str, bytes]) -> None:
     """Until none is found; what was sent goes a moment after its connection."""
     until(lambda: not found(instance, patterns), lambda: f"gone: {found(instance, patterns)}")
+
+
+def test_nothing_is_looked_up_while_a_key_is_in_a_register():
+    """The dynamic linker saves vector registers on the stack when a function is called for the first time."""
+    done = subprocess.run(["readelf", "--dynamic", binary()], capture_output=True, text=True, check=True)
+    assert re.search(r"FLAGS_1.*\bNOW\b", done.stdout)
 
 
 def forms(pem: str) -> dict[str, bytes]:
