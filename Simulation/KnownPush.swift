@@ -54,6 +54,7 @@ struct KnownPush {
 
 /// What was seen in a device's queue after its last turn.
 struct SeenQueue {
+    /// A push that was sent and not acknowledged.
     struct Flight: Equatable {
         let number: UInt64
         let deadline: Moment

@@ -26,6 +26,7 @@ struct Model {
     /// What took another's place may just have been taken back.
     private var isTroubled: Bool { turn - troubledIn < 40 }
 
+    /// Where only the newest counts: one collapse id of one registration.
     struct Slot: Hashable {
         let registration: UInt64
         let collapseID: Int

@@ -8,6 +8,7 @@ final class SimulatedDisk: Sendable {
     /// Numbers are set aside in blocks, as the real store does, so that none is given twice after a crash.
     private static let reservedBlock: UInt64 = 1 << 14
 
+    /// What is on it, and what is to happen to it.
     private struct State {
         let store = MemoryStore()
         var reserved: UInt64 = 0

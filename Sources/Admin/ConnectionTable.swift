@@ -7,6 +7,7 @@ import Reactor
 /// Without it whoever opens as many connections as there are threads, and says nothing, keeps out the operator and
 /// the health check until the silence has lasted too long.
 final class ConnectionTable: Sendable {
+    /// One connection and its claim to stay.
     private struct Place {
         let descriptor: CInt
         /// When it came, or was last answered, among all of them.
@@ -17,6 +18,7 @@ final class ConnectionTable: Sendable {
         var isLeaving = false
     }
 
+    /// Who is there; turns rise with what was heard.
     private struct State {
         var places: [UInt: Place] = [:]
         var lastTurn: UInt64 = 0

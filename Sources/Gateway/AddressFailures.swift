@@ -4,6 +4,7 @@ import Reactor
 /// Addresses whose connections failed lately, and those that failed so often that they are dropped for a while. A pure
 /// value. Behind one address may be many devices, so whoever gets in clears it.
 struct AddressFailures {
+    /// What is remembered of one address.
     private struct Record {
         var count: Int
         /// When the first of them was.

@@ -70,6 +70,7 @@ struct DeviceRoutes {
         return AdminResponse(status: 201, secretBody: secretJSON(made, fields))
     }
 
+    /// A new certificate, and what belongs to it.
     private struct Issued {
         let pem: [UInt8]
         let certificate: Certificate

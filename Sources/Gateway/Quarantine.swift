@@ -3,6 +3,7 @@ import PushCore
 /// Devices whose sessions end by a fault again and again: for a while they are refused before their home does anything
 /// for them, so that one broken device cannot keep a loop busy with its returns.
 struct Quarantine {
+    /// What is remembered of one device.
     private struct Record {
         /// Faults since `start`.
         var faults: Int

@@ -3,6 +3,7 @@ import Reactor
 
 /// Pushes per second over the last ten seconds, from the counters and the time of each look at them.
 final class Rates: Sendable {
+    /// What the counters said at a moment of the monotonic clock.
     private struct Sample {
         let at: Int64
         let accepted: Int

@@ -9,7 +9,7 @@ extension DeviceQueue {
     /// Tells each push that waits, topic by topic.
     package func eachWaiting(_ body: (Push) -> Void) {
         for lane in lanes {
-            for rank in 0..<3 {
+            for rank in Priority.ranks {
                 for entry in lane.lists[rank] { body(entry.push) }
             }
         }

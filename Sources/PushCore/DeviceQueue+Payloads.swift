@@ -12,7 +12,7 @@ extension DeviceQueue {
     /// takes, also when it has room for fewer now: so a device that acknowledges one by one is not read for one by one.
     package func missingPayloads(at now: Moment) -> [UInt64] {
         var missing: [UInt64] = []
-        for rank in 0..<3 {
+        for rank in Priority.ranks {
             let places = policy.window - missing.count
             guard places > 0 else { break }
             let open = lanes.filter { lane in

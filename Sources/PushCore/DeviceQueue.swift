@@ -55,7 +55,7 @@ package struct DeviceQueue {
     package func held(for registration: UInt64) -> [Push] {
         var held = flights.map(\.entry.push).filter { $0.registration == registration }
         guard let lane = lane(of: registration) else { return held }
-        for rank in 0..<3 { held += lanes[lane].lists[rank].map(\.push) }
+        for rank in Priority.ranks { held += lanes[lane].lists[rank].map(\.push) }
         return held
     }
 
@@ -73,7 +73,7 @@ package struct DeviceQueue {
     package var oldest: Moment? {
         var oldest = flights.lazy.map(\.entry.push.acceptedAt).min()
         for lane in lanes {
-            for rank in 0..<3 {
+            for rank in Priority.ranks {
                 guard let head = lane.head(rank)?.push.acceptedAt else { continue }
                 oldest = min(oldest ?? head, head)
             }
@@ -210,7 +210,7 @@ package struct DeviceQueue {
     }
 
     private mutating func pumpAll(at now: Moment, room: inout Int, into effects: inout [QueueEffect]) {
-        for rank in 0..<3 {
+        for rank in Priority.ranks {
             // When one finds no room, nothing behind it may overtake it.
             guard pump(rank, at: now, room: &room, into: &effects) else { return }
         }

@@ -18,14 +18,14 @@ struct QueueLane {
     func head(_ rank: Int) -> WaitingPush? { lists[rank].first }
 
     func first(where matches: (WaitingPush) -> Bool) -> WaitingPush? {
-        for rank in 0..<3 {
+        for rank in Priority.ranks {
             if let entry = lists[rank].first(where: matches) { return entry }
         }
         return nil
     }
 
     func contains(where matches: (WaitingPush) -> Bool) -> Bool {
-        for rank in 0..<3 where lists[rank].contains(where: matches) { return true }
+        for rank in Priority.ranks where lists[rank].contains(where: matches) { return true }
         return false
     }
 
@@ -49,7 +49,7 @@ struct QueueLane {
 
     private var oldestRank: Int? {
         var oldest: (rank: Int, number: UInt64)?
-        for rank in 0..<3 {
+        for rank in Priority.ranks {
             guard let number = head(rank)?.push.number else { continue }
             if oldest.map({ number < $0.number }) ?? true { oldest = (rank, number) }
         }
@@ -58,7 +58,7 @@ struct QueueLane {
 
     /// Leaves to the store the payloads of what matches and nobody else holds.
     mutating func unload(where matches: (Push) -> Bool) {
-        for rank in 0..<3 {
+        for rank in Priority.ranks {
             for index in lists[rank].indices {
                 guard lists[rank][index].push.content.hasPayload, matches(lists[rank][index].push) else { continue }
                 lists[rank][index].unloadIfAlone()
@@ -74,7 +74,7 @@ struct QueueLane {
     /// Takes out what matches. Allocates only if something does.
     mutating func take(where matches: (WaitingPush) -> Bool) -> [WaitingPush] {
         var taken: [WaitingPush] = []
-        for rank in 0..<3 where lists[rank].contains(where: matches) {
+        for rank in Priority.ranks where lists[rank].contains(where: matches) {
             taken += lists[rank].filter(matches)
             lists[rank].removeAll(where: matches)
         }
@@ -84,7 +84,7 @@ struct QueueLane {
     /// Marks all that waits as waiting when its topic was enabled. Returns how many were not marked before.
     mutating func mark() -> Int {
         var count = 0
-        for rank in 0..<3 {
+        for rank in Priority.ranks {
             for index in lists[rank].indices where !lists[rank][index].isMarked {
                 lists[rank][index].isMarked = true
                 count += 1
@@ -95,7 +95,7 @@ struct QueueLane {
 
     /// No session takes the topic any more: marks go, and what had not waited for a session does so now.
     mutating func park(_ each: (WaitingPush) -> Void) {
-        for rank in 0..<3 {
+        for rank in Priority.ranks {
             for index in lists[rank].indices {
                 let entry = lists[rank][index]
                 if entry.wasStored, !entry.isMarked { continue }
@@ -133,6 +133,9 @@ struct WaitingPush {
 }
 
 extension Priority {
+    /// The places in the order of sending.
+    static var ranks: Range<Int> { 0..<3 }
+
     /// Its place in the order of sending.
     var rank: Int {
         switch self {
