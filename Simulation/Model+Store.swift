@@ -29,11 +29,12 @@ extension Model {
 
     /// The store was turned: what ended long enough ago must be off it.
     mutating func storeTurned(at now: Moment) throws(Complaint) {
-        ending.removeAll { !pushes[$0].isStored && pushes[$0].endedAt + .seconds(1) < now }
+        defer { turnedAt = now }
         guard troubledUntil < now else {
             for serial in ending { pushes[serial].turnsDue = 0 }
             return
         }
+        ending.removeAll { !pushes[$0].isStored && pushes[$0].endedAt + .seconds(1) < turnedAt }
         for serial in ending where pushes[serial].isStored && pushes[serial].endedAt + .milliseconds(60) <= now {
             // The turn that gives it to the store may come after a jump of the clock.
             if pushes[serial].turnsDue == 0 { pushes[serial].dueAt = now + .milliseconds(60) }
@@ -59,12 +60,12 @@ extension Model {
     ) throws(Complaint) {
         turn += 1
         let before = pushes
-        for push in before where push.isOver && (push.endedAt + .seconds(1) > now || troubledUntil >= now) {
-            pushes[push.serial].isForgotten = true
+        for serial in troubledUntil >= now ? Array(pushes.indices) : ending where pushes[serial].isOver {
+            pushes[serial].isForgotten = true
         }
         // What has expired is deleted when the store is read.
         for push in pushes where push.isStored { pushes[push.serial].isStored = disk.holds(push.number) }
-        (ending, troubledUntil, troubledIn, restartedIn) = ([], now, turn, turn)
+        (ending, troubledUntil, troubledIn) = ([], now, turn)
         seen = Array(repeating: SeenQueue(), count: devices.count)
         // The newest first: whether it is gone decides about those that it replaced.
         for push in before.reversed() where push.state != .offered { try restart(push, at: now, gateway) }

@@ -14,10 +14,11 @@ struct Model {
     var chains: [Slot: [Int]] = [:]
     private var places: [DeviceID: Int]
     var seen: [SeenQueue]
-    /// Pushes that are over, and of which the store may still know.
+    /// Pushes that are over, and of which the store may still know, or of what they replaced.
     var ending: [Int] = []
+    /// When the store was turned last.
+    var turnedAt = Moment(nanoseconds: 0)
     var turn = 0
-    var restartedIn = 0
     /// The last turn after which a store's failure may have brought something back.
     var troubledIn = -100
     /// Until then the store may be behind, because it failed.
