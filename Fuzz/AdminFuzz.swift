@@ -88,7 +88,7 @@ private final class AdminInstance {
             certificates: Certificates(Fixed.identity.certificates),
             answers: AnswerHook(),
             rates: Rates(metrics),
-            addresses: AddressBook(connections: 0, failures: 0)
+            addresses: AddressBook(AddressBook.Bounds(connections: 0))
         )
         let catalog = Catalog(version: 1, apps: [], keys: [])
         let control = Control(

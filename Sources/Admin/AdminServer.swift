@@ -5,6 +5,8 @@ import Glibc
 ///
 /// Each connection has a thread, so `respond` may block. Whoever makes a server stops it on the same thread.
 package final class AdminServer {
+    /// Connections that may be open at a time, each with a descriptor.
+    package static let connectionLimit = Bound.connections
     /// The port it listens on, also if any free one was asked for.
     package let port: UInt16
 

@@ -1,8 +1,20 @@
 import PushCore
 import Reactor
 
-/// What is known of peers by their address, or IPv6 network, over all loops: how many connections they have, and how
-/// many failed. Asked before anything is spent on a connection.
+/// Who comes, as far as it is judged: an address or IPv6 network, at the door of devices or at that of providers. What
+/// one does at one door says nothing of its neighbour at the other.
+struct Caller: Hashable {
+    let network: PeerAddress
+    let isDevice: Bool
+
+    init(_ peer: PeerAddress, isDevice: Bool) {
+        network = peer.network
+        self.isDevice = isDevice
+    }
+}
+
+/// How many connections there are over all loops, and what is known of peers by their address: how many each has, how
+/// many of them are in, and how many failed. Asked before anything is spent on a connection.
 final class AddressBook: Sendable {
     enum Verdict {
         case admitted
@@ -11,58 +23,112 @@ final class AddressBook: Sendable {
         case dropped
     }
 
+    /// What may be. Of the last two 0 is no limit.
+    struct Bounds {
+        var connections: Int
+        var perAddress = 0
+        var failures = 0
+    }
+
+    private struct Page {
+        var connections = 0
+        private var devices = 0
+        private var providers = 0
+
+        /// How many are in: devices with a session, or providers with a verified token.
+        subscript(isDevice: Bool) -> Int {
+            get { isDevice ? devices : providers }
+            set { if isDevice { devices = newValue } else { providers = newValue } }
+        }
+    }
+
     private struct Pages {
-        /// Connections that an address may have; 0 is no limit. They are counted in any case, for a reload may set one.
-        var limit: Int
-        var counts: [PeerAddress: Int] = [:]
+        var bounds: Bounds
+        var count = 0
+        /// Kept in any case, for a reload may set a limit.
+        var pages: [PeerAddress: Page] = [:]
         var failures: AddressFailures
+
+        /// Connections of a caller that are in.
+        func countIn(_ caller: Caller) -> Int { pages[caller.network]?[caller.isDevice] ?? 0 }
+
+        mutating func forgetConnection(of caller: Caller) {
+            let count = pages[caller.network]?.connections ?? 0
+            if count > 1 { pages[caller.network]?.connections = count - 1 } else { pages[caller.network] = nil }
+        }
     }
 
     private let pages: Locked<Pages>
 
-    /// Of either number 0 is no limit.
-    init(connections: Int, failures: Int) {
-        pages = Locked(Pages(limit: connections, failures: AddressFailures(limit: failures)))
+    init(_ bounds: Bounds) {
+        pages = Locked(Pages(bounds: bounds, failures: AddressFailures(limit: bounds.failures)))
     }
 
-    /// Takes other limits. Who has more connections than that keeps them.
-    func setLimits(connections: Int, failures: Int) {
+    /// Takes other bounds. Who has more connections than that keeps them.
+    func setBounds(_ bounds: Bounds) {
         pages.withLock { pages in
-            pages.limit = connections
-            pages.failures.limit = failures
+            pages.bounds = bounds
+            pages.failures.limit = bounds.failures
         }
     }
 
-    /// Counts a new connection, unless its address must wait or has as many as it may.
-    func admit(_ peer: PeerAddress, at now: Moment) -> Verdict {
-        let address = peer.network
-        return pages.withLock { pages in
-            if pages.failures.isDropped(address, at: now) { return .dropped }
-            let count = pages.counts[address, default: 0]
-            guard pages.limit == 0 || count < pages.limit else { return .tooMany }
-            pages.counts[address] = count + 1
+    /// Counts a new connection, whoever's it is. False if there are as many as there may be.
+    func enter() -> Bool {
+        pages.withLock { pages in
+            guard pages.count < pages.bounds.connections else { return false }
+            pages.count += 1
+            return true
+        }
+    }
+
+    /// Counts a connection for its address as well, unless that must wait or has as many as it may.
+    func admit(_ caller: Caller, at now: Moment) -> Verdict {
+        pages.withLock { pages in
+            if pages.failures.refuses(caller, at: now) { return .dropped }
+            let (count, limit) = (pages.pages[caller.network]?.connections ?? 0, pages.bounds.perAddress)
+            guard limit == 0 || count < limit else { return .tooMany }
+            pages.pages[caller.network, default: Page()].connections += 1
             return .admitted
         }
     }
 
-    /// A connection that was admitted is gone.
-    func left(_ peer: PeerAddress) {
-        let address = peer.network
+    /// A connection that was admitted has no place at its door.
+    func dismiss(_ caller: Caller) {
+        pages.withLock { $0.forgetConnection(of: caller) }
+    }
+
+    /// A connection that entered is gone; `caller` is nil if it was not admitted, and `wasIn` if it got in.
+    func leave(_ caller: Caller?, wasIn: Bool = false, at now: Moment) {
         pages.withLock { pages in
-            let count = pages.counts[address, default: 0]
-            pages.counts[address] = count > 1 ? count - 1 : nil
+            pages.count -= 1
+            guard let caller else { return }
+            if wasIn {
+                pages.pages[caller.network]?[caller.isDevice] -= 1
+                if pages.countIn(caller) == 0 { pages.failures.depart(caller, at: now) }
+            }
+            pages.forgetConnection(of: caller)
         }
     }
 
-    /// A connection did not become what it came for. True if its address is dropped from now on.
-    func failed(_ peer: PeerAddress, at now: Moment) -> Bool {
-        let address = peer.network
-        return pages.withLock { $0.failures.add(address, at: now) }
+    /// A connection did not become what it came for. True if its caller is dropped from now on.
+    func failed(_ caller: Caller, at now: Moment) -> Bool {
+        pages.withLock { pages in
+            // Who shares its address with one that is in is not shut out for the faults of another.
+            guard pages.countIn(caller) == 0 else { return false }
+            return pages.failures.add(caller, at: now)
+        }
+    }
+
+    /// Whether a caller's connections are refused for a while.
+    func isDropped(_ caller: Caller, at now: Moment) -> Bool {
+        pages.withLock { $0.failures.isDropped(caller, at: now) }
     }
 
     /// A device was accepted, or a provider's token verified.
-    func succeeded(_ peer: PeerAddress) {
-        let address = peer.network
-        pages.withLock { $0.failures.clear(address) }
+    func succeeded(_ caller: Caller) {
+        pages.withLock { pages in
+            pages.pages[caller.network]?[caller.isDevice] += 1
+            pages.failures.clear(caller)
+        }
     }
 }

@@ -1,59 +1,72 @@
 import PushCore
 import Reactor
 
-/// Addresses whose connections failed lately, and those that failed so often that they are dropped for a while. A pure
-/// value. Behind one address may be many devices, so whoever gets in clears it.
+/// Callers whose connections failed lately, and those that failed so often that they are dropped for a while. A pure
+/// value. Behind one address may be many devices, so it is not dropped while one of them is in, nor soon after.
 struct AddressFailures {
     /// What is remembered of one address.
     private struct Record {
-        var count: Int
+        var count = 0
         /// When the first of them was.
-        var since: Moment
+        let since: Moment
         /// Until when it is dropped.
-        var until: Moment
+        var until = Moment(nanoseconds: 0)
+        /// When one of its connections is tried nevertheless.
+        var nextTrial = Moment(nanoseconds: 0)
     }
 
-    /// Failures within the span after which an address is dropped; 0 drops none.
+    /// Failures within the span after which a caller is dropped; 0 drops none.
     var limit: Int
-    /// Two generations: when the young one is full it is the old one, and the one before is forgotten.
-    private var young: [PeerAddress: Record] = [:]
-    private var old: [PeerAddress: Record] = [:]
+    private var records = RecentTable<Caller, Record>(limit: Limits.rememberedFailures)
+    /// When the last that was in has left.
+    private var departures = RecentTable<Caller, Moment>(limit: Limits.rememberedFailures)
 
     init(limit: Int) { self.limit = limit }
 
-    /// Addresses that are remembered.
-    var count: Int { young.count + old.count }
+    /// Callers that are remembered for their failures.
+    var count: Int { records.count }
 
-    /// Counts a failure. True if the address is dropped from now on.
-    mutating func add(_ address: PeerAddress, at now: Moment) -> Bool {
+    /// Counts a failure of a caller of whom nobody is in. True if it is dropped from now on.
+    mutating func add(_ caller: Caller, at now: Moment) -> Bool {
         // On this machine everyone has one address, and could do worse than fail.
-        guard limit > 0, !address.isLoopback else { return false }
-        let never = Moment(nanoseconds: 0)
-        var record = young[address] ?? old.removeValue(forKey: address) ?? Record(count: 0, since: now, until: never)
+        guard limit > 0, !caller.network.isLoopback, !isWelcome(caller, at: now) else { return false }
+        var record = records[caller] ?? Record(since: now)
         // A clock that was set back begins anew, too.
-        if now - record.since > Limits.failureSpan || now < record.since {
-            record = Record(count: 0, since: now, until: never)
-        }
+        if now - record.since > Limits.failureSpan || now < record.since { record = Record(since: now) }
         record.count += 1
         let isDropped = record.count >= limit && record.until <= now
-        if isDropped { record.until = now + Limits.penalty }
-        if young[address] == nil, young.count >= Limits.rememberedFailures / 2 {
-            old = young
-            young = [:]
+        if isDropped {
+            record.until = now + Limits.penalty
+            record.nextTrial = now + Limits.probation
         }
-        young[address] = record
+        records[caller] = record
         return isDropped
     }
 
     /// Someone from there got in.
-    mutating func clear(_ address: PeerAddress) {
-        guard count > 0 else { return }
-        young[address] = nil
-        old[address] = nil
+    mutating func clear(_ caller: Caller) { records[caller] = nil }
+
+    /// The last that was in has left.
+    mutating func depart(_ caller: Caller, at now: Moment) {
+        if !caller.network.isLoopback { departures[caller] = now }
     }
 
-    func isDropped(_ address: PeerAddress, at now: Moment) -> Bool {
-        guard count > 0, let record = young[address] ?? old[address] else { return false }
+    private func isWelcome(_ caller: Caller, at now: Moment) -> Bool {
+        guard let departure = departures[caller] else { return false }
+        return now >= departure && now - departure < Limits.welcome
+    }
+
+    func isDropped(_ caller: Caller, at now: Moment) -> Bool {
+        guard let record = records[caller] else { return false }
         return now < record.until && record.until - now <= Limits.penalty
+    }
+
+    /// Whether a new connection is refused: of a dropped caller one is tried now and then.
+    mutating func refuses(_ caller: Caller, at now: Moment) -> Bool {
+        guard isDropped(caller, at: now), var record = records[caller] else { return false }
+        guard now >= record.nextTrial else { return true }
+        record.nextTrial = now + Limits.probation
+        records[caller] = record
+        return false
     }
 }

@@ -249,8 +249,9 @@ extension Config {
             "limits.failuresPerAddress",
             \.limitsFailuresPerAddress,
             .count(0...1_000_000, zero: "no address is dropped"),
-            "Connections of one address that fail within a minute (no TLS, bad proof, silence), with none that gets in "
-                + "between, before it is dropped at once for a minute. Never for loopback."
+            "Connections of one address that fail at one door within a minute (no TLS, bad proof, silence), while none "
+                + "of it is in or was lately, before it is dropped there for a minute, but for a trial now and then. "
+                + "Never for loopback."
         ).live,
     ]
 

@@ -15,6 +15,18 @@ enum Connection {
         }
     }
 
+    /// Who it is for the book of addresses.
+    var caller: Caller { Caller(peer, isDevice: isDevice) }
+
+    /// Whether it got in: with an accepted Connect, or a verified token.
+    var isIn: Bool {
+        switch self {
+        case .pending: false
+        case .provider(let connection): connection.team != nil
+        case .device(let connection): connection.isIn
+        }
+    }
+
     /// Whether its address counts it.
     var isCounted: Bool { if case .pending(let connection) = self { connection.isCounted } else { true } }
 

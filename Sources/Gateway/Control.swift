@@ -155,10 +155,7 @@ final class Control: Sendable {
     func replace(_ config: Config, _ identity: GatewayIdentity) {
         currentConfig.withLock { $0 = config }
         certificates.replace(identity.certificates)
-        shared.addresses.setLimits(
-            connections: config.limitsConnectionsPerAddress,
-            failures: config.limitsFailuresPerAddress
-        )
+        shared.addresses.setBounds(AddressBook.Bounds(config))
         let (contexts, authorities) = (identity.contexts, identity.certificates.authorities)
         for mailbox in shared.mailboxes { mailbox.post(.perform { $0.reload(config, contexts, authorities) }) }
     }

@@ -20,6 +20,8 @@ final class DeviceConnection {
     var decoder = FrameDecoder(frameLimit: Limits.frameBeforeConnect)
     var phase: Phase
     var isExtended = false
+    /// Its Connect was accepted, whatever became of the session.
+    var isIn = false
     /// Whether it has frames to write; it is then among the loop's dirty connections.
     var isDirty = false
     /// A registration of this device is being made durable: its next command waits (docs/device-protocol.md).

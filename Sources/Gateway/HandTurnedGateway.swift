@@ -153,6 +153,6 @@ private func makeShared(
         certificates: Certificates(certificates),
         answers: AnswerHook(),
         rates: Rates(metrics),
-        addresses: AddressBook(connections: 0, failures: 0)
+        addresses: AddressBook(AddressBook.Bounds(connections: config.limitsConnections))
     )
 }

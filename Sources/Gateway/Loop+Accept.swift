@@ -46,12 +46,10 @@ extension Loop {
 
     /// Takes a connection that has come in by a door.
     func open(_ descriptor: consuming FileDescriptor, _ peer: PeerAddress, _ door: LoopListener.Door) {
-        guard connections.count < connectionLimit || endSilenceAnywhere(before: door) else {
-            return shared.metrics.refused(.connections)
-        }
+        guard enter(before: door) else { return shared.metrics.refused(.connections) }
         let isProxied = door == .device ? config.deviceProxy : config.providerProxy
         // Behind a balancer everyone has its address; whose it is comes with its header.
-        guard isProxied || admit(peer, at: door) else { return }
+        guard isProxied || admit(peer, at: door) else { return shared.addresses.leave(nil, at: now) }
         let number = descriptor.number
         let token = connections.reserve()
         let stream = SecureStream(descriptor, buffers: buffers)
@@ -88,13 +86,6 @@ extension Loop {
             try? poller.change(listeners[place].socket.number, token: UInt64(place + 1), for: .read)
             pausedListeners.remove(place)
         }
-    }
-
-    /// Connections one of so many loops may hold: its share of the setting, or of what the open-file limit allows.
-    static func connectionLimit(_ config: Config, loops: Int) -> Int {
-        let all = config.limitsConnections
-        let limit = all > 0 ? all : max(64, Machine.openFileLimit().soft - 256)
-        return max(1, limit / loops)
     }
 
     // MARK: Events
@@ -164,7 +155,7 @@ extension Loop {
         guard let connection = connections[token] else { return }
         poller.remove(connection.stream.descriptor.number)
         connections.remove(token)
-        if connection.isCounted { shared.addresses.left(connection.peer) }
+        shared.addresses.leave(connection.isCounted ? connection.caller : nil, wasIn: connection.isIn, at: now)
         switch connection {
         case .pending: break
         case .provider(let provider):

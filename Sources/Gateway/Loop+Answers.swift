@@ -206,7 +206,7 @@ extension Loop {
     func timer(_ connection: ProviderConnection) {
         if connection.isLeaving, connection.stream.isEnding { return close(connection.token) }
         if !connection.http.hasBegun, now - connection.openedAt >= Limits.handshake {
-            failed(connection.peer)
+            failed(.provider(connection))
             return close(connection.token)
         }
         let late = now - config.providerRequestTimeout
@@ -215,7 +215,11 @@ extension Loop {
             let address = ReplyAddress(loop: index, connection: connection.token, place: place)
             deliver(.refused(.serviceUnavailable), to: address)
         }
-        if now - connection.lastHeard >= config.providerIdleTimeout, connection.waitingCount == 0 {
+        // A header block that does not end keeps all else from coming.
+        let isStuck = connection.http.openBlock.map { $0 <= late.nanoseconds } ?? false
+        let isIdle = now - connection.lastHeard >= config.providerIdleTimeout
+        if isStuck || isIdle, connection.waitingCount == 0 {
+            refuseIncomplete(connection, begunUntil: now)
             let reason = Rejection.idleTimeout.body()
             connection.http.goAway(lastStream: connection.http.lastStream, code: .noError, reason: reason)
             flush(connection)
@@ -242,7 +246,7 @@ extension Loop {
         guard connections[connection.token] != nil, !connection.isLeaving else { return }
         var next = connection.lastHeard + config.providerIdleTimeout
         if !connection.http.hasBegun { next = connection.openedAt + Limits.handshake }
-        if connection.http.openStreams > 0 {
+        if connection.http.openStreams > 0 || connection.http.openBlock != nil {
             // Often enough that a request is told in time, seldom enough to cost nothing.
             let timeout = config.providerRequestTimeout.nanoseconds
             next = min(next, now + Interval(nanoseconds: timeout / 8))

@@ -183,7 +183,8 @@ extension Loop {
             // The Connect is proven and the session at home: OpenSSL has nothing more to tell.
             connection.stream.detach()
             shared.metrics.handshake(.accepted)
-            shared.addresses.succeeded(connection.peer)
+            connection.isIn = true
+            shared.addresses.succeeded(Caller(connection.peer, isDevice: true))
             leaveDoorway(connection.token, isDevice: true)
             say(connectAck(status: 0, token: device.record?.baseToken.bytes ?? [], reason: nil), connection)
             carryOutEffects()
@@ -209,7 +210,7 @@ extension Loop {
     /// Counts an opening that came to nothing, for the metrics and against its address.
     private func fail(_ connection: DeviceConnection, _ cause: Metrics.Handshake) {
         shared.metrics.handshake(cause)
-        failed(connection.peer)
+        failed(.device(connection))
     }
 
     private func connectAck(

@@ -8,34 +8,58 @@ import TLS
 extension Loop {
     // MARK: Room
 
-    /// Whether one more may come to a door; if it is full, the one that was silent longest makes way.
+    /// Whether one more may come to a door. If it is full, the one that was silent longest makes way, or one of the
+    /// network that has most waiting.
     func makeRoom(at door: LoopListener.Door) -> Bool {
-        doorways[door.doorway].count < Limits.waitingAtDoor || endSilence(at: door)
+        let doorway = door.doorway
+        return doorways[doorway].count < Limits.waitingAtDoor || endSilence(in: doorway)
+            || endExcess(in: doorway, beyond: Limits.waitingPerNetwork)
     }
 
-    /// Closes the connection that was silent longest, if that was too long. False if there is none.
-    func endSilence(at door: LoopListener.Door, of network: PeerAddress? = nil) -> Bool {
+    /// Counts one more connection among all; if there are as many as may be, another makes way.
+    func enter(before door: LoopListener.Door) -> Bool {
+        if shared.addresses.enter() { return true }
+        if endSilenceAnywhere(before: door) || endExcessAnywhere() { return shared.addresses.enter() }
+        // Those that could make way may all be with other loops: they do so for the next one.
+        for loop in outbox.indices where loop != index {
+            post(.perform { _ = $0.endSilenceAnywhere(before: door) || $0.endExcessAnywhere() }, to: loop)
+        }
+        return false
+    }
+
+    /// Closes the connection that was silent longest, if that was too long: at this door, or else at another, for what
+    /// is full is no door's own. False if there is none.
+    private func endSilenceAnywhere(before door: LoopListener.Door, of network: PeerAddress? = nil) -> Bool {
         endSilence(in: door.doorway, of: network)
-    }
-
-    /// The same where what is full is no door's own: then one at another door may make way.
-    func endSilenceAnywhere(before door: LoopListener.Door, of network: PeerAddress? = nil) -> Bool {
-        endSilence(at: door, of: network)
             || doorways.indices.contains { $0 != door.doorway && endSilence(in: $0, of: network) }
     }
 
-    private func endSilence(in doorway: Int, of network: PeerAddress?) -> Bool {
+    private func endSilence(in doorway: Int, of network: PeerAddress? = nil) -> Bool {
         guard let token = doorways[doorway].silentTooLong(of: network, at: now) else { return false }
         shared.metrics.refused(.silence)
         close(token)
         return true
     }
 
+    private func endExcessAnywhere() -> Bool {
+        let share = min(Limits.waitingPerNetwork, connections.count / Limits.waitingShare)
+        return doorways.indices.contains { endExcess(in: $0, beyond: max(1, share)) }
+    }
+
+    /// Closes the youngest of the network that has most waiting at a door, if those are more than its share.
+    private func endExcess(in doorway: Int, beyond share: Int) -> Bool {
+        guard let token = doorways[doorway].excess(beyond: share) else { return false }
+        shared.metrics.refused(.handshakes)
+        close(token)
+        return true
+    }
+
     /// Whether a peer may have one more connection; then it is counted.
     func admit(_ peer: PeerAddress, at door: LoopListener.Door) -> Bool {
-        var verdict = shared.addresses.admit(peer, at: now)
+        let caller = Caller(peer, isDevice: door == .device)
+        var verdict = shared.addresses.admit(caller, at: now)
         if verdict == .tooMany, endSilenceAnywhere(before: door, of: peer.network) {
-            verdict = shared.addresses.admit(peer, at: now)
+            verdict = shared.addresses.admit(caller, at: now)
         }
         switch verdict {
         case .admitted: break
@@ -48,18 +72,34 @@ extension Loop {
         }
         // This machine is not a stranger, and all of it has one address.
         let isCrowded = doorways[door.doorway].silentCount(of: peer.network) >= Limits.silentPerAddress
-        guard !isCrowded || peer.isLoopback || endSilence(at: door, of: peer.network) else {
-            shared.addresses.left(peer)
+        guard !isCrowded || peer.isLoopback || endSilence(in: door.doorway, of: peer.network) else {
+            shared.addresses.dismiss(caller)
             shared.metrics.refused(.silence)
             return false
         }
         return true
     }
 
-    /// Counts a failed connection against its address.
-    func failed(_ peer: PeerAddress) {
-        guard shared.addresses.failed(peer, at: now) else { return }
-        shared.log.warning("an address is refused for a while", LogField("peer", peer))
+    /// Counts a failed connection against its address. If that is dropped, all of it that are not in yet go.
+    func failed(_ connection: Connection) {
+        let caller = connection.caller
+        guard shared.addresses.failed(caller, at: now) else { return }
+        shared.log.warning(
+            "an address is refused for a while",
+            LogField("peer", connection.peer),
+            LogField("door", caller.isDevice ? "device" : "provider")
+        )
+        // With the next turn, so that the one that failed hears what it is told, and nobody goes while we look at him.
+        for loop in outbox.indices { post(.perform { $0.turnAway(caller) }, to: loop) }
+    }
+
+    private func turnAway(_ caller: Caller) {
+        guard shared.addresses.isDropped(caller, at: now) else { return }
+        let doorway = LoopListener.Door.doorway(isDevice: caller.isDevice)
+        for token in doorways[doorway].tokens(of: caller.network) {
+            shared.metrics.refused(.failures)
+            close(token)
+        }
     }
 
     // MARK: Places
@@ -116,10 +156,20 @@ extension Loop {
             for token in doorway.stalled(at: now) {
                 guard let connection = connections[token] else { continue }
                 if connection.isDevice { shared.metrics.handshake(.timedOut) }
-                failed(connection.peer)
+                failed(connection)
                 close(token)
             }
         }
+        for doorway in doorways.indices { while endOverlong(in: doorway) {} }
+    }
+
+    /// Closes a handshake that has had its time, of the network that has most places while another waits. It may be an
+    /// honest one, so it does not count as failed.
+    private func endOverlong(in doorway: Int) -> Bool {
+        guard let token = doorways[doorway].overlong(at: now), let connection = connections[token] else { return false }
+        if connection.isDevice { shared.metrics.handshake(.timedOut) }
+        close(token)
+        return true
     }
 
     // MARK: The first bytes
@@ -131,12 +181,11 @@ extension Loop {
         }
         guard event.isReadable else { return }
         guard connection.proxyHeader == nil else { return readProxyHeader(connection) }
-        if change(connection.door.doorway, { $0.speak(connection.token, at: now) }) {
-            handshakes.add(connection.token)
-        } else {
-            connection.isParked = true
-            watchNothing(connection.stream, connection.token)
-        }
+        let (token, network, doorway) = (connection.token, connection.peer.network, connection.door.doorway)
+        if change(doorway, { $0.speak(token, from: network, at: now) }) { return handshakes.add(token) }
+        connection.isParked = true
+        watchNothing(connection.stream, token)
+        _ = endOverlong(in: doorway)
     }
 
     /// Takes what the balancer says of whom it brings; whoever came without a balancer is refused.
@@ -247,7 +296,7 @@ extension Loop {
 
     private func end(_ connection: PendingConnection, isFailure: Bool) {
         if connection.door == .device { shared.metrics.handshake(.tlsFailed) }
-        if isFailure { failed(connection.peer) }
+        if isFailure { failed(.pending(connection)) }
         close(connection.token)
     }
 
@@ -261,7 +310,7 @@ extension Loop {
             shared.metrics.refused(.proxy)
         } else {
             if connection.door == .device { shared.metrics.handshake(.timedOut) }
-            failed(connection.peer)
+            failed(.pending(connection))
         }
         close(connection.token)
     }

@@ -26,7 +26,7 @@ extension Loop {
     /// The peer sends no more, and may listen yet: it is told what is still to be said of its requests.
     private func ended(_ connection: ProviderConnection) {
         guard connection.stream.isEstablished else {
-            failed(connection.peer)
+            failed(.provider(connection))
             return close(connection.token)
         }
         guard !connection.stream.isEnding else { return close(connection.token) }
@@ -59,7 +59,7 @@ extension Loop {
                 try connection.http.receive(plain.span.extracting(start..<end), at: Int(now.seconds))
             } catch {
                 shared.log.debug("provider broke HTTP/2", LogField("peer", connection.peer), LogField("error", error))
-                failed(connection.peer)
+                failed(.provider(connection))
                 flush(connection)
                 leave(connection.stream, connection.token)
                 return false
@@ -177,7 +177,7 @@ extension Loop {
         }
         if connection.team == nil {
             connection.team = verified.claims.team
-            shared.addresses.succeeded(connection.peer)
+            shared.addresses.succeeded(Caller(connection.peer, isDevice: false))
         }
         connection.http.raiseStreamLimit()
         connection.authorization = copy(header)

@@ -38,7 +38,6 @@ final class Loop {
     var connections = ConnectionTable()
     /// The settings in force.
     private(set) var config: Config
-    private(set) var connectionLimit: Int
     var catalog: Catalog
     var contexts: TLSContexts
     var verifier: ProviderTokenVerifier
@@ -108,7 +107,6 @@ final class Loop {
         nextSweep = now + Limits.sweepInterval
         random = RandomIDs()
         doorways = Array(repeating: Doorway(placeLimit: config.limitsHandshakes), count: 2)
-        connectionLimit = Self.connectionLimit(config, loops: shared.mailboxes.count)
         outbox = Array(repeating: [], count: shared.mailboxes.count)
         poller = try Poller()
         listeners = start.listeners
@@ -189,7 +187,6 @@ final class Loop {
         home.config = config
         // What it remembers of certificates was judged by the old authorities and bounds.
         proof = DeviceProof(authorities: authorities, config: config)
-        connectionLimit = Self.connectionLimit(config, loops: shared.mailboxes.count)
         for doorway in doorways.indices { doorways[doorway].placeLimit = config.limitsHandshakes }
         resumeListeners()
     }

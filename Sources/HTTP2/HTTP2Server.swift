@@ -78,6 +78,9 @@ package final class HTTP2Server {
         set { streams.time = newValue }
     }
 
+    /// When a header block began, by the owner's clock, whose CONTINUATION is still to come; nil if none is open.
+    package var openBlock: Int64? { streams.openBlock }
+
     /// The peer has sent its SETTINGS, so it speaks HTTP/2.
     package var hasBegun: Bool { streams.hasBegun }
 

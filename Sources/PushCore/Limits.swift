@@ -72,6 +72,14 @@ package enum Limits {
     package static let silentPerAddress = 256
     /// How long one may be silent before it makes way: who has something to say does so within a round trip.
     package static let silence = Interval.seconds(1)
+    /// Connections of one door, loop and network that may wait for their handshake when the door is full; past it the
+    /// youngest makes way for whoever comes. A sixteenth of the door: who has fewer addresses cannot close it.
+    package static let waitingPerNetwork = 64
+    /// The same when there are as many connections in all as may be: one in so many of the loop's, if that is less.
+    package static let waitingShare = 16
+    /// How long a handshake of the network that has most places may take while another network waits for one: twice
+    /// what a lost packet costs.
+    package static let handshakeTurn = Interval.seconds(2)
     /// How long a handshake may stand still while others wait for its place: longer than two lost packets take.
     package static let stalledHandshake = Interval.seconds(5)
     /// The span over which the failed connections of an address are counted (`limits.failuresPerAddress`).
@@ -79,7 +87,13 @@ package enum Limits {
     /// How long an address that reached the limit is dropped: a handshake a minute costs nothing, and who has repaired
     /// his clients waits no longer.
     package static let penalty = Interval.seconds(60)
-    /// Addresses whose failures are remembered, of 100 bytes each; past it the older half is forgotten.
+    /// Between two connections of a dropped address that are tried nevertheless: someone behind it may be honest.
+    package static let probation = Interval.seconds(5)
+    /// How long an address is not dropped after the last of its connections that was in: a device that lost its network
+    /// is back by then.
+    package static let welcome = Interval.seconds(10 * 60)
+    /// Addresses whose failures are remembered, of 100 bytes each, and those whose last connection has left; past it
+    /// the older half is forgotten.
     package static let rememberedFailures = 10_000
     /// Silence of a provider after which the kernel asks whether it is still there, and how: it is found gone within
     /// two minutes.

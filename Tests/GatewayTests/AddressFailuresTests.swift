@@ -6,7 +6,7 @@ import Testing
 @testable import Gateway
 
 @Suite struct AddressFailuresTests {
-    private let address = PeerAddress([192, 0, 2, 1])!
+    private let address = Caller(PeerAddress([192, 0, 2, 1])!, isDevice: true)
     private let now = Sample.now
 
     private func failed(_ count: Int, limit: Int = 3) -> AddressFailures {
@@ -25,7 +25,27 @@ import Testing
     }
 
     @Test func `others are not dropped`() {
-        #expect(!failed(9).isDropped(PeerAddress([192, 0, 2, 2])!, at: now))
+        #expect(!failed(9).isDropped(Caller(PeerAddress([192, 0, 2, 2])!, isDevice: true), at: now))
+    }
+
+    @Test func `at the other door it is not dropped`() {
+        #expect(!failed(9).isDropped(Caller(PeerAddress([192, 0, 2, 1])!, isDevice: false), at: now))
+    }
+
+    @Test func `of a dropped one a connection is tried now and then`() {
+        var failures = failed(3)
+        let moments = [0, 4_999, 5_000, 5_001, 10_000, 60_000, 60_001].map { now + .milliseconds($0) }
+        let refused = moments.map { failures.refuses(address, at: $0) }
+        #expect(refused == [true, true, false, true, false, false, false])
+    }
+
+    @Test func `for a while after the last that was in has left, nobody is dropped`() {
+        var failures = failed(2)
+        failures.depart(address, at: now)
+        let told = (0..<9).map { failures.add(address, at: now + .seconds($0)) }
+        #expect(!told.contains(true))
+        let late = (0..<3).map { _ in failures.add(address, at: now + Limits.welcome) }
+        #expect(late == [false, false, true])
     }
 
     @Test func `failures that lie far apart do not add up`() {
@@ -42,7 +62,7 @@ import Testing
 
     @Test(arguments: [[127, 0, 0, 1], [UInt8](repeating: 0, count: 15) + [1]])
     func `this machine is never dropped`(_ bytes: [UInt8]) {
-        let address = PeerAddress(bytes)!
+        let address = Caller(PeerAddress(bytes)!, isDevice: true)
         var failures = AddressFailures(limit: 1)
         let told = failures.add(address, at: now)
         #expect(!told && !failures.isDropped(address, at: now))
@@ -61,7 +81,8 @@ import Testing
         var failures = AddressFailures(limit: 1)
         var last = address
         for number in 0..<UInt32(3 * Limits.rememberedFailures) {
-            last = PeerAddress([10] + (0..<3).map { UInt8(truncatingIfNeeded: number >> (8 * $0)) })!
+            let bytes = [10] + (0..<3).map { UInt8(truncatingIfNeeded: number >> (8 * $0)) }
+            last = Caller(PeerAddress(bytes)!, isDevice: true)
             _ = failures.add(last, at: now)
         }
         #expect(failures.count <= Limits.rememberedFailures && failures.isDropped(last, at: now))

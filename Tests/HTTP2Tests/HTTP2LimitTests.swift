@@ -113,6 +113,39 @@ import Testing
         #expect(peer.sent().last?.word(at: 4) == 11)
     }
 
+    @Test func `requests that are given up after a second do not count`() throws {
+        let peer = try Peer()
+        for round in 0..<20 as Range<Int32> {
+            let streams = (0..<900 as Range<Int32>).map { 1 + 2 * (900 * round + $0) }
+            let requests = try peer.requests(streams.flatMap { Frames.push($0) })
+            peer.server.time += 1_000_000_000
+            try peer.receive(streams.flatMap { Frames.reset($0) })
+            for request in requests { peer.server.release(request) }
+            _ = peer.sent()
+        }
+        #expect(peer.server.openStreams == 0)
+        #expect(throws: HTTP2Error.tooManyAbandonedStreams) {
+            let streams = (0..<501 as Range<Int32>).map { 40_001 + 2 * $0 }
+            try peer.receive(streams.flatMap { Frames.push($0) })
+            peer.server.time += 999_999_999
+            try peer.receive(streams.flatMap { Frames.reset($0) })
+        }
+    }
+
+    @Test(arguments: [true, false]) func `a header block is open until its end has come`(isNew: Bool) throws {
+        let peer = try Peer()
+        peer.server.time = 7
+        let head = Frames.continued(1, Frames.usual, pieces: 3)
+        if !isNew { try peer.receive(Frames.headers(1, Frames.usual) + Frames.reset(1)) }
+        #expect(peer.server.openBlock == nil)
+        for (index, byte) in head.enumerated() {
+            try peer.receive([byte])
+            peer.server.time += 1
+            if index == 20 { #expect(peer.server.openBlock == 15) }
+        }
+        #expect(peer.server.openBlock == nil)
+    }
+
     @Test func `resets among answered requests are forgiven`() throws {
         let peer = try Peer()
         for index in 0..<2000 {
