@@ -22,20 +22,30 @@ struct OpenFiles {
         reserve = Self.others + AdminServer.connectionLimit + threads * (2 + ports)
     }
 
-    /// Connections that there may be, over all loops.
+    /// Connections that there may be, over all loops: what is left, or fewer if so many are set.
     func connections(_ config: Config) -> Int {
-        config.limitsConnections > 0 ? config.limitsConnections : limit - reserve
+        let left = limit - reserve
+        return config.limitsConnections > 0 ? min(config.limitsConnections, left) : left
     }
 
-    /// Refuses settings that need more descriptors than there are.
-    func check(_ config: Config) throws(StartError) {
-        let wanted = config.limitsConnections > 0 ? config.limitsConnections : Self.fewest
-        guard limit - reserve < wanted else { return }
-        throw StartError(
-            "the open-file limit is \(limit); threads, ports and the admin port need \(reserve), and connections "
-                + "\(wanted): raise it to \(reserve + wanted) or more (LimitNOFILE in the service's unit, ulimit -Hn) "
-                + "or lower limits.connections or threads"
-        )
+    /// Refuses settings that leave next to nothing, and tells what does not go as it is set.
+    func check(_ config: Config, _ log: Log) throws(StartError) {
+        let set = config.limitsConnections
+        let wanted = set > 0 ? min(set, Self.fewest) : Self.fewest
+        guard limit - reserve >= wanted else {
+            throw StartError(
+                "the open-file limit is \(limit); threads, ports and the admin port need \(reserve), and a few "
+                    + "connections \(wanted): raise it to \(reserve + wanted) or more (LimitNOFILE in the service's "
+                    + "unit, ulimit -Hn) or lower threads"
+            )
+        }
+        if set > limit - reserve {
+            log.warning(
+                "limits.connections is more than the open-file limit allows",
+                LogField("connections", connections(config)),
+                LogField("limit", limit)
+            )
+        }
     }
 }
 

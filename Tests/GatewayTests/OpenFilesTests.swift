@@ -1,3 +1,4 @@
+import PushCore
 import Testing
 
 @testable import Gateway
@@ -10,20 +11,24 @@ import Testing
         return config
     }
 
-    @Test func `connections may be what the limit leaves, or what is set`() {
+    private let log = Log(level: .error, format: .text, clock: { Moment(seconds: 0) }, write: { _ in true })
+
+    @Test func `connections may be what the limit leaves, or as few as is set`() {
         let files = OpenFiles(config(connections: 0), limit: 1024)
         #expect(files.connections(config(connections: 0)) == 1024 - files.reserve)
         #expect(files.connections(config(connections: 4)) == 4)
+        #expect(files.connections(config(connections: 10_000_000)) == 1024 - files.reserve)
     }
 
     @Test func `too low a limit is refused with what is needed`() {
-        let all = config(connections: 500)
-        let needed = OpenFiles(all, limit: 0).reserve + 500
-        #expect(throws: Never.self) { try OpenFiles(all, limit: needed).check(all) }
-        let error = #expect(throws: StartError.self) { try OpenFiles(all, limit: needed - 1).check(all) }
-        #expect(error?.description.contains("raise it to \(needed) or more") == true)
-        #expect(throws: StartError.self) {
-            try OpenFiles(config(connections: 0), limit: 100).check(config(connections: 0))
+        for (set, wanted) in [(0, 16), (4, 4), (10_000_000, 16)] {
+            let config = config(connections: set)
+            let needed = OpenFiles(config, limit: 0).reserve + wanted
+            #expect(throws: Never.self) { try OpenFiles(config, limit: needed).check(config, log) }
+            let error = #expect(throws: StartError.self) {
+                try OpenFiles(config, limit: needed - 1).check(config, log)
+            }
+            #expect(error?.description.contains("raise it to \(needed) or more") == true)
         }
     }
 

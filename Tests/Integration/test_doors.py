@@ -35,6 +35,12 @@ def half_hellos(instance, port: int, source: str, count: int, data: bytes = HALF
         yield made
 
 
+def turn(neighbour: H2Client) -> None:
+    """Some turns of the loop: what was sent before is seen by then."""
+    for count in range(4):
+        neighbour.ping(b"turn %3d" % count)
+
+
 # Places
 
 
@@ -72,11 +78,12 @@ def test_what_waits_goes_when_its_address_is_dropped(fresh):
     settings = {"threads": "1", "device.proxy": "on", "limits.handshakes": "1", "limits.failuresPerAddress": "1"}
     instance = fresh(settings)
     instance.admin.hold_clock(True)
-    port = instance.device_port
-    with half_hellos(instance, port, HERE, 1):
+    port, header = instance.device_port, proxy_header(HERE)
+    with instance.client() as neighbour, connections(port, 1, header + HALF):
         until(lambda: instance.admin.metric("handshakes_open") == 1)
         instance.advance("6s")
-        with half_hellos(instance, port, HERE, 12) as waiting, half_hellos(instance, port, HERE, 12, b"") as silent:
+        with connections(port, 12, header + HALF) as waiting, connections(port, 12, header) as silent:
+            turn(neighbour)
             # What stands still while others wait counts as failed.
             instance.advance("1s")
             until(lambda: closed_count(waiting) == 12 and closed_count(silent) == 12)
@@ -236,9 +243,7 @@ def test_a_header_block_that_does_not_end_ends_the_connection(fresh, answers, se
     with instance.client() as neighbour, Peer(instance) as peer:
         peer.ping()
         peer.send(sent)
-        # What was sent is read by the time that a later one is answered.
-        for _ in range(4):
-            neighbour.ping()
+        turn(neighbour)
         until(lambda: instance.admin.metric("provider_connections") == 2)
         instance.advance("31s")
         peer.wait_closed()
