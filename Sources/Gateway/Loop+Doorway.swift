@@ -21,6 +21,8 @@ extension Loop {
         if shared.addresses.enter() { return true }
         if endSilenceAnywhere(before: door) || endExcessAnywhere() { return shared.addresses.enter() }
         // Those that could make way may all be with other loops: they do so for the next one.
+        guard now >= nextAppeal else { return false }
+        nextAppeal = now + Limits.appealInterval
         for loop in outbox.indices where loop != index {
             post(.perform { _ = $0.endSilenceAnywhere(before: door) || $0.endExcessAnywhere() }, to: loop)
         }

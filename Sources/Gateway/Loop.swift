@@ -72,6 +72,8 @@ final class Loop {
     /// Who is not in yet, at the door of providers and at that of devices.
     var doorways: [Doorway]
     var handshakes = HandshakeQueue()
+    /// When it may ask other loops next to make room for its connections.
+    var nextAppeal = Moment(nanoseconds: 0)
     /// For lines about abuse, of which there may be very many.
     var abuseLines = LogPace(every: Limits.abuseLogInterval)
     /// For lines about what a load balancer does wrong.

@@ -77,6 +77,9 @@ package enum Limits {
     package static let waitingPerNetwork = 64
     /// The same when there are as many connections in all as may be: one in so many of the loop's, if that is less.
     package static let waitingShare = 16
+    /// How often a loop may ask the others to make room when there are as many connections as may be: each does so for
+    /// one, and there may be hundreds of loops and thousands who come.
+    package static let appealInterval = Interval.milliseconds(100)
     /// How long a handshake of the network that has most places may take while another network waits for one: twice
     /// what a lost packet costs.
     package static let handshakeTurn = Interval.seconds(2)
