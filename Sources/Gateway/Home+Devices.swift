@@ -172,6 +172,7 @@ extension Home {
         )
         changes.append(.save(record))
         let registration = add(record, topic: topic, owner: device)
+        registration.isDurable = false
         device.queue.setMode(mode, of: record.number)
         return registration
     }
@@ -179,7 +180,7 @@ extension Home {
     /// Adds a registration that an operator asked for.
     func adopt(_ record: Registration, topic: Topic) {
         let device = owner(of: record)
-        add(record, topic: topic, owner: device)
+        add(record, topic: topic, owner: device).isDurable = false
         // Its session may have named the topic before there was a registration.
         if let mode = device.session?.modes[topic.hash] { device.queue.setMode(mode, of: record.number) }
         changes.append(.save(record))
@@ -200,6 +201,24 @@ extension Home {
         if let session = device.session { effects.append(.tokenGone(session, registration)) }
         // What it had in flight leaves places in the window.
         pump(device, at: now)
+    }
+
+    /// The store has taken these.
+    func written(_ records: [StoreChange]) {
+        for case .save(let record) in records { registrations[record.token]?.isDurable = true }
+    }
+
+    /// What to say again of something that could not be written: how it is now, which may have been written meanwhile.
+    func current(_ record: StoreChange) -> StoreChange {
+        switch record {
+        case .save(let old):
+            guard let known = registrations[old.token]?.record, known.number == old.number else {
+                return .forget(registration: old.number)
+            }
+            return .save(known)
+        case .saveDevice(let old): return .saveDevice(devices[old.id]?.record ?? old)
+        default: return record
+        }
     }
 
     /// Undoes a registration that could not be made durable: nobody was told of its token.

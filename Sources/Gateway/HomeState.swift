@@ -36,6 +36,8 @@ final class RegistrationState {
     let route: NotifyRoute?
     /// Strong both ways: a device made for one registration has no other owner. `revoke` cuts the circle.
     let owner: DeviceState
+    /// Whether the store has it: before, nobody may be told its token.
+    var isDurable = true
     /// Pushes in the second that `rateSecond` names, for `provider.tokenRate`.
     var rateSecond: UInt32 = 0
     var rateCount: UInt32 = 0

@@ -60,7 +60,9 @@ extension Loop {
         guard let topic = catalog.topicsByHash[request.topicHash] else {
             return acknowledge(request, nil, connection, reason: "UnknownTopic")
         }
-        if let known = home.registration(device, topic) { return acknowledge(request, known, connection) }
+        if let known = home.registration(device, topic) {
+            return known.isDurable ? acknowledge(request, known, connection) : wait(for: known, request, connection)
+        }
         let mode = connection.link?.modes[topic.hash] ?? .unlisted
         guard let made = home.register(device, topic, mode, at: now) else {
             return acknowledge(request, nil, connection, reason: "TooManyRegistrations")
@@ -71,15 +73,27 @@ extension Loop {
         whenDurable { loop, error in loop.registered(request, made, token, error) }
     }
 
+    /// An earlier session asked for the same, or an operator, and the store has not taken it yet.
+    private func wait(for known: RegistrationState, _ request: TokenRequest, _ connection: DeviceConnection) {
+        connection.isWaitingForStore = true
+        let token = connection.token
+        // Said again, so that there is something to wait for.
+        home.changes.append(.save(known.record))
+        whenDurable { loop, _ in
+            let isGood = known.isDurable && known.record.state == .active
+            loop.answer(request, isGood ? known : nil, token)
+        }
+    }
+
     private func registered(_ request: TokenRequest, _ made: RegistrationState, _ token: UInt64, _ error: StoreError?) {
         if error != nil { home.takeBack(made, at: now) }
+        answer(request, error == nil ? made : nil, token)
+    }
+
+    private func answer(_ request: TokenRequest, _ registration: RegistrationState?, _ token: UInt64) {
         guard case .device(let connection) = connections[token] else { return }
         connection.isWaitingForStore = false
-        if error == nil {
-            acknowledge(request, made, connection)
-        } else {
-            acknowledge(request, nil, connection, reason: "ServiceUnavailable")
-        }
+        acknowledge(request, registration, connection, reason: registration == nil ? "ServiceUnavailable" : nil)
         resume(connection)
     }
 

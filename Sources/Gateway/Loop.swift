@@ -280,7 +280,9 @@ final class Loop {
 
     private func committed(_ batch: UInt64, _ error: StoreError?) {
         // Memory is right and the store is behind: it is told again until it has taken it.
-        if let saved = records.removeValue(forKey: batch), error != nil { unwritten += saved }
+        if let saved = records.removeValue(forKey: batch) {
+            if error == nil { home.written(saved) } else { unwritten += saved }
+        }
         if let pushes = batches.removeValue(forKey: batch) { home.committed(pushes, error, at: now) }
         for work in onDurable.removeValue(forKey: batch) ?? [] { work(self, error) }
         carryOutEffects()
@@ -320,7 +322,7 @@ final class Loop {
             // A listener that paused for want of descriptors has no other event to wake it.
             resumeListeners()
             readAgain()
-            home.changes = unwritten + home.changes
+            home.changes = unwritten.map(home.current) + home.changes
             unwritten = []
             if index == 0 { shared.rates.sample(at: Clock.monotonic()) }
         }

@@ -264,6 +264,24 @@ import Wire
         #expect(bench.changes().count == Int(count))
     }
 
+    @Test func `what could not be written is said again as it is by then`() throws {
+        let bench = HomeBench()
+        let (device, old) = (try #require(bench.device.record), bench.registration.record)
+        bench.home.revoke(bench.registration, at: bench.now)
+        let made = try #require(bench.home.register(bench.device, HomeBench.topic, .unlisted, at: bench.now))
+        #expect(!made.isDurable)
+        bench.home.written([.save(made.record)])
+        #expect(made.isDurable)
+        let forgotten = made.record
+        bench.home.takeBack(made, at: bench.now)
+        #expect(bench.home.remove(device.id, at: bench.now))
+        #expect(bench.home.current(.save(forgotten)).words == "forget \(forgotten.number)")
+        guard case .save(let record) = bench.home.current(.save(old)),
+            case .saveDevice(let removed) = bench.home.current(.saveDevice(device))
+        else { return #expect(Bool(false), "another change") }
+        #expect(record.state == .unregistered && removed.removedAt != nil)
+    }
+
     @Test func `a dead token is remembered for a year`() {
         let bench = HomeBench()
         bench.home.revoke(bench.registration, at: bench.now)

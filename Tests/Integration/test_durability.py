@@ -4,8 +4,10 @@ import time
 
 import pytest
 
+from courier import TOKEN_ACK, TOKEN_REQUEST, topic_hash
 from delivery import leave, live, number, push, push_all, receive, received
 from harness import APP, OTHER_APP
+from instance import until
 
 ROUNDS = 20
 
@@ -43,6 +45,34 @@ def test_a_present_devices_acknowledgement_is_enough(fresh):
         assert stream.status == 200
         instance.admin.hold_store(False)
         courier.expect_nothing(0.1)
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_a_token_is_told_only_once_the_store_has_it_also_to_a_device_that_comes_back(fresh, fails):
+    instance = fresh()
+    identity = instance.enrol()
+    with instance.courier(identity) as first, instance.courier(identity) as second:
+        first.connect()
+        request = (1, first.base_token), (2, topic_hash(APP))
+        instance.admin.hold_store(True)
+        first.send(TOKEN_REQUEST, *request)
+        # The gateway has read it.
+        until(lambda: instance.admin.get("/v1/registrations", device=identity.id)["items"], "no registration")
+        second.connect()
+        second.send(TOKEN_REQUEST, *request)
+        if fails:
+            instance.admin.fail_store(1)
+        instance.admin.hold_store(False)
+        answer = second.expect(TOKEN_ACK)
+        if answer.item(1) != b"\0":
+            assert fails
+            second.send(TOKEN_REQUEST, *request)
+            answer = second.expect(TOKEN_ACK)
+        token = answer.item(2).hex()
+        assert answer.item(1) == b"\0" and second.token(APP) == token
+    assert instance.push(token).status == 200
+    instance.restart(crash=True)
+    assert instance.push(token).status == 200
 
 
 def test_what_is_never_stored_does_not_wait_for_the_store(fresh):
