@@ -35,7 +35,8 @@ struct KnownPush {
     /// The device has said so: with status 0, or another.
     var isAcknowledged = false
     var isRefused = false
-    /// A crash came before the store had to know of its end, and of what it replaced.
+    var storedAt = Moment(nanoseconds: 0)
+    /// A crash came before the store had to know of its end, or of what it replaced, or that it was replaced.
     var isForgotten = false
     /// Checks in a row in which it was not held.
     var absences = 0

@@ -6,12 +6,13 @@ import Storage
 extension Model {
     // MARK: The store
 
-    mutating func written(_ changes: [StoreChange]) throws(Complaint) {
+    mutating func written(_ changes: [StoreChange], at now: Moment) throws(Complaint) {
         for change in changes {
             switch change {
             case .append(let push):
                 guard let serial = serials[push.number] else { throw Complaint("the store was given \(push.number)") }
                 pushes[serial].isStored = true
+                pushes[serial].storedAt = now
             case .discard(let number):
                 if let serial = serials[number] { pushes[serial].isStored = false }
             case .save, .forget, .saveDevice, .saveApp, .removeApp, .saveKey: break
@@ -60,8 +61,11 @@ extension Model {
     ) throws(Complaint) {
         turn += 1
         let before = pushes
-        for serial in troubledUntil >= now ? Array(pushes.indices) : ending where pushes[serial].isOver {
-            pushes[serial].isForgotten = true
+        let unsettled = Set(ending)
+        for push in before {
+            let isRecent =
+                push.isOver ? unsettled.contains(push.serial) : push.storedAt + .seconds(1) > turnedAt
+            if isRecent || troubledUntil >= now { pushes[push.serial].isForgotten = true }
         }
         // What has expired is deleted when the store is read.
         for push in pushes where push.isStored { pushes[push.serial].isStored = disk.holds(push.number) }

@@ -149,7 +149,7 @@ struct Model {
 
     /// The newest push that took the place of this one.
     private func newer(than push: KnownPush, where isThere: (KnownPush) -> Bool) -> KnownPush? {
-        guard push.collapseID > 0 else { return nil }
+        guard push.collapseID > 0, !push.isForgotten else { return nil }
         let slot = Slot(registration: push.registration, collapseID: push.collapseID)
         for serial in (chains[slot] ?? []).reversed() {
             let other = pushes[serial]

@@ -26,7 +26,7 @@ extension World {
             for _ in 0..<random.pick([2, 4, 20]) { try round(milliseconds: Int64.random(in: 0...60, using: &random)) }
         }
         gateway.stopStore()
-        try model.written(disk.takeWritten())
+        try model.written(disk.takeWritten(), at: now)
         try restart(losingLast: true)
     }
 

@@ -163,7 +163,7 @@ final class World {
     func turnStore() throws {
         let failures = disk.failures
         gateway.turnStore()
-        try model.written(disk.takeWritten())
+        try model.written(disk.takeWritten(), at: now)
         if disk.failures > failures { model.storeFailed(at: now) }
         try model.storeTurned(at: now)
     }
@@ -299,7 +299,7 @@ final class World {
         (zombies, owners, heldStoreTurns) = ([], [:], 0)
         disk.fail(next: 0)
         if !losingLast { gateway.turnStore() }
-        try model.written(disk.takeWritten())
+        try model.written(disk.takeWritten(), at: now)
         model.crashed()
         gateway = try HandTurnedGateway(
             config: circumstances.config,
