@@ -14,6 +14,11 @@ struct DelayedPushes {
 
     mutating func add(_ push: PushAddress, due: Moment) { list.append((due, push)) }
 
+    /// The clock was set back: each waits for as long as it would have.
+    mutating func goBack(by interval: Interval) {
+        for place in list.indices { list[place].due = list[place].due - interval }
+    }
+
     mutating func removeFirst() {
         start += 1
         if start == list.count {

@@ -55,6 +55,14 @@ final class DeviceConnection {
     /// Whether its next command must wait: for the store, or because enough answers wait for a pause to end.
     var mustWait: Bool { isWaitingForStore || held.count >= Limits.heldAnswers }
 
+    /// The clock was set back: what is timed goes on as it would have.
+    func goBack(by interval: Interval) {
+        timer = timer - interval
+        lastHeard = lastHeard - interval
+        holdUntil = holdUntil - interval
+        if case .session(let device, _) = phase { device.queue.goBack(by: interval) }
+    }
+
     /// When `release` has something to do next.
     var holdEnds: Moment? { held.isEmpty ? nil : holdUntil }
 

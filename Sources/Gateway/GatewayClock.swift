@@ -19,7 +19,7 @@ package final class GatewayClock: Sendable {
         return Moment(nanoseconds: Clock.wall() &+ Int64(offset.value))
     }
 
-    /// Moves the clock forward, for tests.
+    /// Moves the clock, back if the interval is below zero, for tests.
     package func advance(by interval: Interval) {
         offset.add(Int(interval.nanoseconds))
         if held.value != 0 { held.add(Int(interval.nanoseconds)) }

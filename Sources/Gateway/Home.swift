@@ -162,6 +162,9 @@ final class Home {
         }
     }
 
+    /// The clock was set back.
+    func goBack(by interval: Interval) { delayed.goBack(by: interval) }
+
     /// When `submitDelayed` has something to do next.
     var nextDelayed: Moment? { delayed.first?.due }
 

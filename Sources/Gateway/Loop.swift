@@ -137,7 +137,7 @@ final class Loop {
 
     /// A turn in which so many events have come.
     private func turn(of count: Int) {
-        now = shared.clock.now()
+        lookAtClock()
         for place in 0..<count {
             let event = poller.event(place)
             switch event.token {
@@ -290,6 +290,39 @@ final class Loop {
 
     // MARK: Deadlines
 
+    /// Sees what time it is. A loop sleeps for a second at most, so a longer step is none of its own making.
+    private func lookAtClock() {
+        let step = shared.clock.now() - now
+        now = now + step
+        if index == 0, abs(step.nanoseconds) >= Limits.clockJump.nanoseconds {
+            shared.log.warning("the clock has jumped", LogField("seconds", step.nanoseconds / 1_000_000_000))
+        }
+        if step.nanoseconds < -Limits.clockNoise.nanoseconds { goBack(by: Interval(nanoseconds: -step.nanoseconds)) }
+    }
+
+    /// The clock was set back: what waits for its time must not wait until the clock is there again.
+    private func goBack(by interval: Interval) {
+        nextSweep = nextSweep - interval
+        nextSample = now
+        home.goBack(by: interval)
+        for (token, connection) in connections.all {
+            let timer: Moment
+            switch connection {
+            case .pending(let connection):
+                connection.timer = connection.timer - interval
+                timer = connection.timer
+            case .provider(let connection):
+                connection.timer = connection.timer - interval
+                connection.lastHeard = connection.lastHeard - interval
+                timer = connection.timer
+            case .device(let connection):
+                connection.goBack(by: interval)
+                timer = connection.timer
+            }
+            deadlines.add(token, at: timer.nanoseconds)
+        }
+    }
+
     private func expire() {
         while let token = deadlines.popDue(at: now.nanoseconds) {
             // A connection that is armed for later meets an entry of its past here.
@@ -338,7 +371,7 @@ final class Loop {
 
     /// The test clock was moved: what is due by it happens now.
     func timeMoved() {
-        now = shared.clock.now()
+        lookAtClock()
         expire()
         carryOutEffects()
     }

@@ -19,9 +19,11 @@ struct TestRoutes {
                 break
             }
             let text = try body.text("advance")
-            guard let interval = Interval(setting: text) else {
-                throw .badRequest("advance is a duration such as 90s or 31d")
+            let isBack = text.hasPrefix("-")
+            guard let length = Interval(setting: isBack ? String(text.dropFirst()) : text) else {
+                throw .badRequest("advance is a duration such as 90s, 31d or -1h")
             }
+            let interval = isBack ? Interval(nanoseconds: -length.nanoseconds) : length
             // Nanoseconds of 64 bits end in 2262, and what is stored lies up to a year ahead.
             guard control.now + interval < Moment(seconds: 7_500_000_000) else {
                 throw .badRequest("the clock ends in the year 2207")

@@ -137,6 +137,11 @@ extension DeviceQueue {
         return false
     }
 
+    /// The clock was set back: what is in flight waits for its acknowledgement for as long as it would have.
+    package mutating func goBack(by interval: Interval) {
+        for index in flights.indices { flights[index].deadline = flights[index].deadline - interval }
+    }
+
     /// When `resend` or `pump` has something to do next without another event. What was due before `now` and did not
     /// go waits for an acknowledgement, not for time.
     package func nextDeadline(after now: Moment) -> Moment? {

@@ -98,6 +98,10 @@ package enum Limits {
     /// Addresses whose failures are remembered, of 100 bytes each, and those whose last connection has left; past it
     /// the older half is forgotten.
     package static let rememberedFailures = 10_000
+    /// A step of the clock that is told: pushes expire by it.
+    package static let clockJump = Interval.seconds(60)
+    /// A step back that delays nothing that anyone would notice.
+    package static let clockNoise = Interval.milliseconds(10)
     /// Silence of a provider after which the kernel asks whether it is still there, and how: it is found gone within
     /// two minutes.
     package static let providerPatience = (idle: 60, interval: 20, probes: 3)

@@ -91,6 +91,15 @@ import Testing
         #expect(bench.queue.oldest == Sample.now + .seconds(1))
     }
 
+    @Test func `a clock that is set back puts off no resend`() {
+        var bench = QueueBench.live()
+        bench.add([Sample.push(1)])
+        bench.now = bench.now - .seconds(3600)
+        bench.queue.goBack(by: .seconds(3600))
+        bench.pass(bench.queue.policy.acknowledgementTimeout)
+        #expect(bench.sent() == ["send 1", "resend 1"])
+    }
+
     @Test func `a withdrawn push leaves no trace wherever it was`() {
         var bench = QueueBench.live { $0.window = 1 }
         let (sent, waiting) = (Sample.push(1), Sample.push(2))
