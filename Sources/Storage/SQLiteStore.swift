@@ -1,3 +1,4 @@
+import Glibc
 package import PushCore
 
 /// The store of one machine: a SQLite file with a write-ahead log, synced at each commit.
@@ -12,6 +13,9 @@ package final class SQLiteStore: MessageStore {
 
     /// How many numbers are set aside at once: writing down each number would cost one more page per transaction.
     private static let reservedBlock: UInt64 = 1 << 24
+    /// How often, and after how long, files that seem to be cut are looked at again.
+    private static let looks = 5
+    private static let lookMicroseconds: UInt32 = 5000
 
     private struct Open {
         var file: StoreFile
@@ -113,18 +117,30 @@ package final class SQLiteStore: MessageStore {
     }
 
     package func check() throws(StoreError) {
+        var cutFile = try findCutFile()
+        // Another program may have been at work during the look: then one of the next is clear.
+        for _ in 0..<Self.looks where cutFile != nil {
+            usleep(Self.lookMicroseconds)
+            cutFile = try findCutFile()
+        }
+        if let cutFile { throw cut(cutFile) }
+        open?.file.accept()
+    }
+
+    /// The file that has become shorter, although SQLite needs what was there; nil if none has.
+    private func findCutFile() throws(StoreError) -> String? {
         try open?.file.checkInPlace()
         if let size = open?.file.cutDatabase {
             // Shorter, and yet all there, it is once somebody has vacuumed it. What cannot be counted is not there.
             let pages = (try? database().number("pragma page_count")) ?? 0
-            guard pages > 0, size >= pages * Schema.pageBytes else { throw cut(path) }
+            guard pages > 0, size >= pages * Schema.pageBytes else { return path }
         }
         if let size = open?.file.cutLog {
-            // Empty it is once somebody has copied it into the database. If nobody has, SQLite fails to do so, for
-            // whatever reason, and has changed nothing; it must not copy what is left of a log that was cut.
-            guard size == 0, (try? database().checkpointWhole()) == true else { throw cut(path + "-wal") }
+            // Empty it is once somebody has copied it into the database. If nobody has, SQLite fails to do so, and has
+            // changed nothing; it must not copy what is left of a log that was cut.
+            guard size == 0, try isLogEmpty() else { return path + "-wal" }
         }
-        open?.file.accept()
+        return nil
     }
 
     package func maintain(at now: Moment) throws(StoreError) -> Bool {
@@ -153,6 +169,18 @@ package final class SQLiteStore: MessageStore {
     private func acceptFiles() throws(StoreError) {
         try open?.file.checkInPlace()
         open?.file.accept()
+    }
+
+    /// Whether SQLite, too, takes the log for empty.
+    private func isLogEmpty() throws(StoreError) -> Bool {
+        let pages: Int64?
+        do throws(StoreError) {
+            pages = try database().loggedPages()
+        } catch {
+            return false
+        }
+        guard let pages else { throw StoreError(.failed, "another program keeps hold of its log", file: path) }
+        return pages == 0
     }
 
     private func cut(_ file: String) -> StoreError {

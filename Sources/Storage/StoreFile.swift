@@ -5,6 +5,7 @@ import Glibc
 struct StoreFile {
     private var database: NamedFile
     private var log: NamedFile
+    private var generation: UInt64?
 
     init(_ path: String) {
         database = NamedFile(path: path)
@@ -35,13 +36,17 @@ struct StoreFile {
     mutating func accept() {
         database.accept()
         log.accept()
+        generation = WriteAheadLog.generation(log.path)
     }
 
     /// The bytes of the database, if it is shorter than SQLite has left it; nil if not. As of the last look.
     var cutDatabase: Int64? { database.isCut ? database.size : nil }
 
-    /// The same for the log.
-    var cutLog: Int64? { log.isCut ? log.size : nil }
+    /// The same for the log. One that another program has emptied and begun anew is not shorter but another.
+    var cutLog: Int64? {
+        guard log.isCut else { return nil }
+        return log.size == 0 || WriteAheadLog.generation(log.path) == generation ? log.size : nil
+    }
 }
 
 /// Which file has a name, and how long it is.

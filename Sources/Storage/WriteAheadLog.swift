@@ -54,6 +54,15 @@ struct WriteAheadLog {
         return commitsBehind < 2
     }
 
+    /// The salts of a log, which are others whenever it is begun anew; nil if it has none.
+    static func generation(_ path: String) -> UInt64? {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { return nil }
+        defer { close(descriptor) }
+        var salts: UInt64 = 0
+        return pread(descriptor, &salts, 8, 16) == 8 ? salts : nil
+    }
+
     /// Reads the log at `path`, if there is one, and throws if it was damaged.
     static func check(_ path: String) throws(StoreError) {
         guard let file = fopen(path, "re") else { return }

@@ -3,6 +3,9 @@
 import contextlib
 import os
 import sqlite3
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -106,6 +109,31 @@ def test_a_log_that_another_program_has_copied_into_the_database_is_whole(fresh)
     assert not any("store cannot write" in line for line in waiting.instance.standard_error)
     waiting.instance.restart(crash=True)
     waiting.check()
+
+
+@pytest.mark.parametrize("statements", [
+    ["pragma wal_checkpoint(truncate)"] * 2, ["pragma wal_checkpoint(truncate)", "vacuum"],
+    ["pragma wal_checkpoint(truncate)", "begin", "select count(*) from pushes"],
+], ids=["checkpoints", "vacuum", "reader"])  # fmt: skip
+def test_another_program_at_work_on_the_store_costs_no_push(fresh, statements):
+    waiting = Waiting(fresh(SETTINGS))
+    working = threading.Event()
+
+    def work():
+        while not working.is_set():
+            with contextlib.closing(sqlite3.connect(waiting.file(), isolation_level=None, timeout=1)) as database:
+                for statement in statements:
+                    with contextlib.suppress(sqlite3.OperationalError):
+                        database.execute(statement).fetchall()
+                time.sleep(0.02)
+
+    with ThreadPoolExecutor(1) as pool:
+        done = pool.submit(work)
+        for _ in range(60):
+            assert set(waiting.push(5)) == {200}
+        working.set()
+        done.result()
+    assert not any("store cannot write" in line for line in waiting.instance.standard_error)
 
 
 # What is no file
