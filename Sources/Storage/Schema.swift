@@ -55,6 +55,10 @@ struct Schema {
         guard try database.number("pragma application_id") == applicationID else {
             throw StoreError(.foreign, "it is not the database that was expected here", file: database.file)
         }
+        // They would change what our own statements do.
+        guard try database.number("select count(*) from sqlite_schema where type in ('trigger', 'view')") == 0 else {
+            throw StoreError(.foreign, "it has triggers or views, and carillon makes none", file: database.file)
+        }
         let version = try database.number("pragma user_version")
         guard (1...self.version).contains(version) else { throw newer(version, database.file) }
         return version

@@ -26,7 +26,16 @@ enum Output {
     /// Straight to the descriptor: no buffer holds a line back.
     private static func write(_ line: String, to descriptor: Int32) {
         // Nobody is left to tell when the reader has gone.
-        try? Files.write(Array("\(line)\n".utf8), to: descriptor, name: "output")
+        try? Files.write(Array("\(harmless(line))\n".utf8), to: descriptor, name: "output")
+    }
+
+    /// The text without what would change a terminal: it may be a stranger's, as that of a push or a backup is.
+    static func harmless(_ text: String) -> String {
+        let isHarmless = { (scalar: Unicode.Scalar) in
+            scalar == "\n" || scalar == "\t" || scalar.properties.generalCategory != .control
+        }
+        guard !text.unicodeScalars.allSatisfy(isHarmless) else { return text }
+        return String(String.UnicodeScalarView(text.unicodeScalars.map { isHarmless($0) ? $0 : "\u{fffd}" }))
     }
 
     /// The error that ends the program.

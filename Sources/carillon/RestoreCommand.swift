@@ -29,7 +29,7 @@ enum RestoreCommand {
         do throws(CommandError) {
             facts = try unpack(source, settings: settings, to: directory, &written)
         } catch {
-            for path in written { unlink(path) }
+            for path in written.reversed() where unlink(path) != 0 { rmdir(path) }
             // Those that hold something else stay.
             for folder in Instance.folders { rmdir(Files.join(directory, folder)) }
             if isNew { rmdir(directory) }
@@ -59,7 +59,9 @@ enum RestoreCommand {
         try Files.withFile(path) { descriptor, _ throws(CommandError) in
             let archive = ArchiveReader(from: descriptor, path: path)
             var (sums, settings, said) = ([String](), [UInt8](), [UInt8]())
+            var names: Set<String> = []
             while let entry = try archive.next() {
+                guard names.insert(entry.name).inserted else { throw archive.damaged }
                 let isSettings = entry.name == Backup.settingsName
                 let isSums = entry.name == ArchiveWriter.sumsName
                 guard entry.size <= Backup.smallLimit || entry.name == Backup.storeName else { throw archive.damaged }
@@ -74,7 +76,7 @@ enum RestoreCommand {
         }
     }
 
-    /// Writes everything, the settings last: with them the instance is whole.
+    /// Writes everything, the settings last: with them the instance is whole. `written` are the files and folders made.
     private static func unpack(
         _ source: String,
         settings: [UInt8],
@@ -95,7 +97,10 @@ enum RestoreCommand {
                 }
                 let path = entry.name == Backup.storeName ? store : Files.join(directory, entry.name)
                 let folder = Files.split(path).directory
-                if !Files.exists(folder) { try Files.createDirectory(folder) }
+                if !Files.exists(folder) {
+                    try Files.createDirectory(folder)
+                    paths.append(folder)
+                }
                 try Files.create(path, mode: 0o600) { target throws(CommandError) in
                     paths.append(path)
                     _ = try archive.content(entry) { part throws(CommandError) in

@@ -6,6 +6,11 @@ import Testing
 @Suite struct ShownTests {
     private func json(_ text: String) throws -> JSONValue { try JSONValue(parsing: Array(text.utf8).span) }
 
+    @Test func `a stranger's text changes no terminal`() {
+        #expect(Output.harmless("a\u{1b}[31mb\r\u{9b}2J\u{7f}") == "a\u{fffd}[31mb\u{fffd}\u{fffd}2J\u{fffd}")
+        #expect(Output.harmless("a\tü\nc") == "a\tü\nc")
+    }
+
     @Test func `the status is one screen`() throws {
         let status = try json(
             """

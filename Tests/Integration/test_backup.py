@@ -37,15 +37,16 @@ def move_to(instance: Sandbox, directory: pathlib.Path) -> None:
     directory.rename(instance.directory)
 
 
-def rewrite(path: pathlib.Path, change) -> None:
-    """Unpacks a backup, lets `change` do something to its files, and packs it again with good sums."""
+def rewrite(path: pathlib.Path, change, twice: str = "") -> None:
+    """Unpacks a backup, lets `change` do something to its files, and packs it again with good sums, one file twice."""
     with tarfile.open(path) as archive:
         files = {member.name: archive.extractfile(member).read() for member in archive}
     files.pop("SHA256SUMS")
     change(files)
-    sums = "".join(f"{hashlib.sha256(data).hexdigest()}  {name}\n" for name, data in files.items())
+    packed = list(files.items()) + ([(twice, files[twice])] if twice else [])
+    sums = "".join(f"{hashlib.sha256(data).hexdigest()}  {name}\n" for name, data in packed)
     with tarfile.open(path, "w", format=tarfile.USTAR_FORMAT) as archive:
-        for name, data in (files | {"SHA256SUMS": sums.encode()}).items():
+        for name, data in [*packed, ("SHA256SUMS", sums.encode())]:
             member = tarfile.TarInfo(name)
             member.size = len(data)
             archive.addfile(member, io.BytesIO(data))
@@ -247,6 +248,14 @@ def test_a_backup_writes_nowhere_else(good_backup, tmp_path):
         rewrite(path, lambda files: files.update({name: b"x"}))
         refuse(path, tmp_path / "folder" / "again", "no backup of carillon")
     assert not (tmp_path / "outside").exists()
+    for name in ("carillon.conf", "carillon.db"):
+        shutil.copy(good_backup, path)
+        rewrite(path, lambda files: None, twice=name)
+        refuse(path, tmp_path / "again", "no backup of carillon")
+    # A file in the way of one that is written last, and in a folder that no instance has.
+    rewrite(path, lambda files: files.update({"carillon.conf/x": b"x"}))
+    refuse(path, tmp_path / "again")
+    assert restore(good_backup, tmp_path / "again").returncode == 0
 
 
 def test_a_backup_whose_store_is_damaged_or_newer_is_refused(good_backup, tmp_path):
@@ -260,7 +269,15 @@ def test_a_backup_whose_store_is_damaged_or_newer_is_refused(good_backup, tmp_pa
         store[60:64] = (99).to_bytes(4, "big")
         files["carillon.db"] = bytes(store)
 
-    for change, said in ((damage, "damaged"), (age, "it has version 99")):
+    def add_trigger(files: dict) -> None:
+        store = tmp_path / "store"
+        store.write_bytes(files["carillon.db"])
+        with contextlib.closing(sqlite3.connect(store)) as database, database:
+            database.execute("pragma journal_mode = delete")
+            database.execute("create trigger evil after insert on pushes begin delete from pushes; end")
+        files["carillon.db"] = store.read_bytes()
+
+    for change, said in ((damage, "damaged"), (age, "it has version 99"), (add_trigger, "triggers")):
         path = tmp_path / "bad.tar"
         shutil.copy(good_backup, path)
         rewrite(path, change)
