@@ -19,7 +19,8 @@ struct Connection {
     var head: MessageHead {
         MessageHead(
             method: method,
-            length: header("Content-Length").flatMap { Int($0) },
+            // What fits into no number is too large, or no length.
+            length: header("Content-Length").map { Int($0) ?? .max },
             encoding: header("Transfer-Encoding"),
             repeated: MessageHead.singular.first { count(of: $0) > 1 }
         )

@@ -1,7 +1,7 @@
 /// What the first lines of a request say of the rest, as far as it can be refused by them.
 struct MessageHead {
     let method: String
-    /// `Content-Length`; nil when there is none or it is no number.
+    /// `Content-Length`; nil when there is none.
     let length: Int?
     /// `Transfer-Encoding`; nil when there is none.
     let encoding: String?

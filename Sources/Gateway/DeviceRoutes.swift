@@ -44,6 +44,9 @@ struct DeviceRoutes {
         guard (1...Limits.deviceName).contains(name.utf8.count) else {
             throw .badRequest("name has 1 to \(Limits.deviceName) bytes")
         }
+        guard !name.unicodeScalars.contains(where: { $0.properties.generalCategory == .control }) else {
+            throw .badRequest("name has control characters")
+        }
         let issued = try issue(name, body)
         let key = issued.certificate.publicKey
         let id = DeviceID(keyDigest: Digest.sha256(key.spki.span))

@@ -70,6 +70,7 @@ SMUGGLED = "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
     ["Content-Length: 0x2"],
     ["Content-Length: two"],
     ["Content-Length: 99999999999999999999999"],
+    ["Content-Length: 9223372036854775808"],
     ["Content-Length: 2", "Host: localhost"],
     ["Content-Length: 2", "Content-Type: application/json"],
     ["Content-Length: 2", "Authorization: Bearer x"],

@@ -108,6 +108,8 @@ def test_400_for_a_body_that_makes_no_sense(world, path, body):
     ("/v1/keys", {"team": TEAM, "environment": "all", "topics": "x"}, 400),
     ("/v1/keys", {"team": TEAM, "environment": "Development", "topics": []}, 400),
     ("/v1/devices", {"name": "x", "keyType": "EC"}, 400),
+    ("/v1/devices", {"name": "a\u001b[2Jb", "keyType": "ec"}, 400),
+    ("/v1/devices", {"name": "a\nb", "keyType": "ec"}, 400),
     ("/v1/devices", {"keyType": "ec"}, 400),
     ("/v1/registrations", {"topic": APP, "state": "gone"}, 400),
     ("/v1/registrations", {"topic": APP, "token": "abc", "state": "active"}, 400),
