@@ -94,7 +94,7 @@ package final class Gateway {
         let identity = try GatewayIdentity(files, config, loops: count, at: clock.now())
         // What fails most often comes first, before there are threads to end.
         let sockets = try GatewaySockets(config, loops: count)
-        let (store, snapshot) = try openStore(files, log, at: clock.now())
+        let (store, snapshot) = try openStore(files, at: clock.now())
         let deliveries = try openDeliveryLog(config, path: files.deliveryLogPath, log)
         let metrics = Metrics()
         let storeThread: StoreThread
@@ -138,6 +138,7 @@ package final class Gateway {
             throw error
         }
         addresses = Addresses(config, sockets, adminPort: admin.port)
+        tell(of: snapshot, files, log)
         control.isStarting.set(0)
     }
 

@@ -95,17 +95,11 @@ private func patience(at door: LoopListener.Door) -> Listener.Patience {
 /// Opens the store and reads all of it; a new one takes the seed.
 func openStore(
     _ files: InstanceFiles,
-    _ log: Log,
     at now: Moment
 ) throws(StartError) -> (store: any MessageStore, snapshot: StoreSnapshot) {
     do throws(StoreError) {
         let store: any MessageStore
-        if let path = files.storePath {
-            store = try SQLiteStore(path: path)
-        } else {
-            store = MemoryStore()
-            log.warning("the store is memory: nothing outlives this process")
-        }
+        if let path = files.storePath { store = try SQLiteStore(path: path) } else { store = MemoryStore() }
         var snapshot = try store.load(at: now)
         if snapshot.isNew, let seed = files.seed {
             try store.commit(try parseSeed(seed, at: now))
@@ -115,6 +109,13 @@ func openStore(
     } catch {
         throw StartError(error.startDescription)
     }
+}
+
+/// Tells of a store that is not what an operator expects.
+func tell(of snapshot: StoreSnapshot, _ files: InstanceFiles, _ log: Log) {
+    guard let path = files.storePath else { return log.warning("the store is memory: nothing outlives this process") }
+    // What `init` leaves for the first start is in the store by now.
+    if snapshot.isNew { log.warning("a new store was begun", LogField("file", path)) }
 }
 
 func openDeliveryLog(_ config: Config, path: String?, _ log: Log) throws(StartError) -> DeliveryLog? {

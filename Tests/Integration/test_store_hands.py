@@ -64,6 +64,16 @@ def test_a_store_that_has_gone_is_not_begun_anew(fresh):
     waiting.check()
 
 
+def test_an_empty_folder_is_told(fresh):
+    instance = fresh()
+    assert not any("a new store" in line for line in instance.standard_error)
+    instance.stop()
+    (instance.directory / "data").rename(instance.directory / "unmounted")
+    (instance.directory / "data").mkdir(mode=0o700)
+    instance.start()
+    logged(instance, "a new store was begun")
+
+
 # Files that are cut
 
 
