@@ -108,8 +108,8 @@ struct Doorway {
         return oldest
     }
 
-    /// Whoever came last of the network that has most waiting, if those are more than `share`.
-    mutating func excess(beyond share: Int) -> UInt64? { waiting.newest(beyond: share) }
+    /// Whoever came last of the network that has most waiting, if it has more than one.
+    mutating func excess() -> UInt64? { waiting.newest() }
 
     /// Handshakes that stand still, as many as there are others who wait.
     func stalled(at now: Moment) -> [UInt64] {

@@ -13,7 +13,7 @@ extension Loop {
     func makeRoom(at door: LoopListener.Door) -> Bool {
         let doorway = door.doorway
         return doorways[doorway].count < Limits.waitingAtDoor || endSilence(in: doorway)
-            || endExcess(in: doorway, beyond: Limits.waitingPerNetwork)
+            || endExcess(in: doorway)
     }
 
     /// Counts one more connection among all; if there are as many as may be, another makes way.
@@ -44,13 +44,12 @@ extension Loop {
     }
 
     private func endExcessAnywhere() -> Bool {
-        let share = min(Limits.waitingPerNetwork, connections.count / Limits.waitingShare)
-        return doorways.indices.contains { endExcess(in: $0, beyond: max(1, share)) }
+        doorways.indices.contains { endExcess(in: $0) }
     }
 
-    /// Closes the youngest of the network that has most waiting at a door, if those are more than its share.
-    private func endExcess(in doorway: Int, beyond share: Int) -> Bool {
-        guard let token = doorways[doorway].excess(beyond: share) else { return false }
+    /// Closes the youngest of the network that has most waiting at a door, if it has more than one.
+    private func endExcess(in doorway: Int) -> Bool {
+        guard let token = doorways[doorway].excess() else { return false }
         shared.metrics.refused(.handshakes)
         close(token)
         return true

@@ -49,13 +49,13 @@ struct NetworkLines {
         return token
     }
 
-    /// Whoever came last of the network that has most here, if those are more than `share`. This machine is not a
-    /// stranger, and all of it has one address.
-    mutating func newest(beyond share: Int) -> UInt64? {
+    /// Whoever came last of the network that has most here, if it has more than one. This machine is not a stranger,
+    /// and all of it has one address.
+    mutating func newest() -> UInt64? {
         // Each network has one here at least.
-        guard count - lines.count >= share else { return nil }
+        guard count > lines.count else { return nil }
         let most = lines.lazy.filter { !$0.key.isLoopback }.max { $0.value.count < $1.value.count }
-        guard let most, most.value.count > share else { return nil }
+        guard let most, most.value.count > 1 else { return nil }
         return lines[most.key]?.last()
     }
 }

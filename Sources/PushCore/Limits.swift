@@ -72,11 +72,6 @@ package enum Limits {
     package static let silentPerAddress = 256
     /// How long one may be silent before it makes way: who has something to say does so within a round trip.
     package static let silence = Interval.seconds(1)
-    /// Connections of one door, loop and network that may wait for their handshake when the door is full; past it the
-    /// youngest makes way for whoever comes. A sixteenth of the door: who has fewer addresses cannot close it.
-    package static let waitingPerNetwork = 64
-    /// The same when there are as many connections in all as may be: one in so many of the loop's, if that is less.
-    package static let waitingShare = 16
     /// How often a loop may ask the others to make room when there are as many connections as may be: each does so for
     /// one, and there may be hundreds of loops and thousands who come.
     package static let appealInterval = Interval.milliseconds(100)

@@ -24,7 +24,7 @@ import Testing
         }
         func tokens(of network: PeerAddress) -> [UInt64] { doorway.tokens(of: network) }
         func overlong(at now: Moment) -> UInt64? { doorway.overlong(at: now) }
-        func excess(beyond share: Int) -> UInt64? { doorway.excess(beyond: share) }
+        func excess() -> UInt64? { doorway.excess() }
         func hear(_ token: UInt64, at now: Moment) { doorway.hear(token, at: now) }
         func leave(_ token: UInt64) { doorway.leave(token) }
         func next(at now: Moment) -> UInt64? { doorway.next(at: now) }
@@ -134,14 +134,16 @@ import Testing
         #expect(doorway.next(at: now + .seconds(2)) == 5 && doorway.overlong(at: now + .seconds(9)) == nil)
     }
 
-    @Test func `of who has more waiting than its share the youngest makes way, but not of this machine`() {
+    @Test func `of who has most waiting the youngest makes way, but not of this machine`() {
         let doorway = crowded(places: 1, at: now)
         for token in 0..<4 as Range<UInt64> { _ = doorway.speak(token, from: Self.here, at: now) }
         for token in 4..<6 as Range<UInt64> { _ = doorway.speak(token, from: Self.there, at: now) }
         for token in 6..<16 as Range<UInt64> { _ = doorway.speak(token, from: Self.loopback, at: now) }
-        #expect(doorway.excess(beyond: 4) == nil && doorway.excess(beyond: 3) == 3)
-        doorway.leave(3)
-        #expect(doorway.excess(beyond: 2) == 2)
+        #expect(doorway.excess() == 3)
+        for token in 1...3 as ClosedRange<UInt64> { doorway.leave(token) }
+        #expect(doorway.excess() == 5)
+        doorway.leave(5)
+        #expect(doorway.excess() == nil)
     }
 
     @Test func `all of a network are found, whether silent, waiting or in a handshake`() {

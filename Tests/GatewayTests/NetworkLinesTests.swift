@@ -14,7 +14,7 @@ import Testing
         func remove(_ token: UInt64) { lines.remove(token) }
         func next(by held: [PeerAddress: Int]) -> PeerAddress? { lines.next { held[$0] } }
         func takeFirst(of network: PeerAddress) -> UInt64? { lines.takeFirst(of: network) }
-        func newest(beyond share: Int) -> UInt64? { lines.newest(beyond: share) }
+        func newest() -> UInt64? { lines.newest() }
         func tokens(of network: PeerAddress) -> Set<UInt64> { Set(lines.tokens(of: network)) }
     }
 
@@ -37,14 +37,16 @@ import Testing
         #expect(lines.next(by: [networks[0]: 2]) == networks[0] && lines.next(by: [:]) == nil)
     }
 
-    @Test func `the newest beyond a share is of who has most`() {
+    @Test func `the newest is of who has most, if that is more than one`() {
         let lines = Lines()
         lines.add(1...3, of: networks[0])
         lines.add(4...5, of: networks[1])
-        #expect(lines.newest(beyond: 3) == nil && lines.newest(beyond: 2) == 3)
+        #expect(lines.newest() == 3)
         lines.remove(3)
         lines.remove(2)
-        #expect(lines.newest(beyond: 1) == 5)
+        #expect(lines.newest() == 5)
+        lines.remove(5)
+        #expect(lines.newest() == nil)
         #expect(lines.tokens(of: networks[0]) == [1] && lines.tokens(of: networks[2]) == [])
     }
 }

@@ -64,6 +64,18 @@ def test_half_hellos_that_fill_a_door_make_way(fresh):
             assert gets_tls(instance.device_port, proxy_header("2001:db8::1"))
 
 
+def test_half_hellos_of_many_networks_keep_nobody_out(fresh):
+    """One subscriber has hundreds of IPv6 networks."""
+    instance = fresh({"threads": "1", "device.proxy": "on"})
+    with contextlib.ExitStack() as stack:
+        for number in range(40):
+            data = proxy_header(f"2001:db8:0:{number:x}::1") + HALF
+            stack.enter_context(connections(instance.device_port, 40, data))
+        until(lambda: instance.admin.metrics()["process_open_fds", frozenset()] >= 1000)
+        for _ in range(3):
+            assert gets_tls(instance.device_port, proxy_header(THERE))
+
+
 def test_half_hellos_that_use_up_all_connections_make_way(fresh):
     instance = fresh({"threads": "1", "device.proxy": "on", "limits.connections": "200"})
     instance.admin.hold_clock(True)
