@@ -22,22 +22,22 @@ struct Connection {
             // What fits into no number is too large, or no length.
             length: header("Content-Length").map { Int($0) ?? .max },
             encoding: header("Transfer-Encoding"),
-            repeated: MessageHead.singular.first { count(of: $0) > 1 }
+            fields: fields
         )
     }
 
-    /// How often a header comes.
-    private func count(of name: String) -> Int {
-        name.withCString { name in
-            var search = HeaderSearch(name: name)
-            let each: MHD_KeyValueIterator = { context, _, key, _ in
-                let search = context?.assumingMemoryBound(to: HeaderSearch.self)
-                if let search, let key, strcasecmp(key, search.pointee.name) == 0 { search.pointee.count += 1 }
-                return .YES
-            }
-            MHD_get_connection_values(raw, .HEADER_KIND, each, &search)
-            return search.count
+    /// Looks at all headers.
+    private var fields: HeaderFields {
+        var fields = HeaderFields()
+        let each: MHD_KeyValueIteratorN = { context, _, name, nameCount, value, valueCount in
+            context?.assumingMemoryBound(to: HeaderFields.self).pointee.add(
+                UnsafeRawBufferPointer(start: name, count: nameCount),
+                UnsafeRawBufferPointer(start: value, count: valueCount)
+            )
+            return .YES
         }
+        withUnsafeMutablePointer(to: &fields) { _ = MHD_get_connection_values_n(raw, .HEADER_KIND, each, $0) }
+        return fields
     }
 
     /// Whether the peer's address is 127.0.0.0/8 or ::1, however written.
@@ -66,12 +66,6 @@ struct Connection {
         for header in response.headers { MHD_add_response_header(answer, header.name, header.value) }
         return MHD_queue_response(raw, UInt32(response.status), answer)
     }
-}
-
-/// A header that is counted.
-private struct HeaderSearch {
-    let name: UnsafePointer<CChar>
-    var count = 0
 }
 
 /// IPv6: ::1, or 127.x.x.x mapped into it.

@@ -5,14 +5,7 @@ struct MessageHead {
     let length: Int?
     /// `Transfer-Encoding`; nil when there is none.
     let encoding: String?
-    /// A header that came twice though it may come once only.
-    let repeated: String?
-
-    /// Headers that decide where a message ends, whom it is for and who sends it. If one comes twice, two readers may
-    /// choose differently, and a proxy's idea of the request is not ours (RFC 9112, section 11.2).
-    static let singular = [
-        "Content-Length", "Transfer-Encoding", "Host", "Authorization", "Origin", "Content-Type", "Sec-Fetch-Site",
-    ]
+    let fields: HeaderFields
 
     /// The answer to a bad one; nil for a good one.
     var refusal: AdminResponse? {
@@ -20,7 +13,8 @@ struct MessageHead {
         case "GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS": break
         default: return AdminResponse(status: 501, code: "not_implemented", message: "this method is not known here")
         }
-        if let repeated { return bad("the header \(repeated) comes twice") }
+        if fields.isMalformed { return bad("a header has bytes that no name or no value may have") }
+        if let repeated = fields.repeated { return bad("the header \(repeated) comes twice") }
         if encoding != nil && length != nil {
             return bad("a request has Content-Length or Transfer-Encoding, not both")
         }
