@@ -32,7 +32,9 @@ struct AddressFailures {
         guard limit > 0, !caller.network.isLoopback, !isWelcome(caller, at: now) else { return false }
         var record = records[caller] ?? Record(since: now)
         // A clock that was set back begins anew, too.
-        if now - record.since > Limits.failureSpan || now < record.since { record = Record(since: now) }
+        let isOver = now - record.since > Limits.failureSpan || now < record.since
+        // A trial that fails must not end what it was an exception from.
+        if isOver, !self.isDropped(caller, at: now) { record = Record(since: now) }
         record.count += 1
         let isDropped = record.count >= limit && record.until <= now
         if isDropped {

@@ -48,6 +48,15 @@ import Testing
         #expect(late == [false, false, true])
     }
 
+    @Test func `a trial that fails does not end what its address is dropped for`() {
+        var failures = failed(2)
+        let dropped = now + Limits.failureSpan - .seconds(1)
+        let told = failures.add(address, at: dropped)
+        let again = failures.add(address, at: dropped + Limits.probation)
+        #expect(told && !again)
+        #expect(failures.isDropped(address, at: dropped + Limits.penalty - .milliseconds(1)))
+    }
+
     @Test func `failures that lie far apart do not add up`() {
         var failures = failed(2)
         let told = failures.add(address, at: now + Limits.failureSpan + .milliseconds(1))
