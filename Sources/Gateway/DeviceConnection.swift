@@ -59,8 +59,13 @@ final class DeviceConnection {
     func goBack(by interval: Interval) {
         timer = timer - interval
         lastHeard = lastHeard - interval
-        holdUntil = holdUntil - interval
-        if case .session(let device, _) = phase { device.queue.goBack(by: interval) }
+        // What has no end yet must still be known by that.
+        if holdUntil != .distantFuture { holdUntil = holdUntil - interval }
+        switch phase {
+        case .opening(let start): phase = .opening(since: start - interval)
+        case .leaving: break
+        case .session(let device, _): device.queue.goBack(by: interval)
+        }
     }
 
     /// When `release` has something to do next.

@@ -303,7 +303,7 @@ final class Loop {
     /// The clock was set back: what waits for its time must not wait until the clock is there again.
     private func goBack(by interval: Interval) {
         nextSweep = nextSweep - interval
-        nextSample = now
+        (nextSample, nextAppeal) = (now, now)
         home.goBack(by: interval)
         for (token, connection) in connections.all {
             let timer: Moment
@@ -312,8 +312,7 @@ final class Loop {
                 connection.timer = connection.timer - interval
                 timer = connection.timer
             case .provider(let connection):
-                connection.timer = connection.timer - interval
-                connection.lastHeard = connection.lastHeard - interval
+                connection.goBack(by: interval)
                 timer = connection.timer
             case .device(let connection):
                 connection.goBack(by: interval)

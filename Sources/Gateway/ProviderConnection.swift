@@ -50,7 +50,7 @@ final class ProviderConnection {
     /// It has TLS and has said nothing since: its loop's doorway knows it.
     var isAtDoor = false
     /// When its handshake began.
-    let openedAt: Moment
+    private(set) var openedAt: Moment
     /// A drain has said goodbye; no new request is taken.
     var isLeaving = false
 
@@ -65,6 +65,14 @@ final class ProviderConnection {
     }
 
     var waitingCount: Int { places.count - free.count }
+
+    /// The clock was set back: what is timed goes on as it would have.
+    func goBack(by interval: Interval) {
+        timer = timer - interval
+        lastHeard = lastHeard - interval
+        openedAt = openedAt - interval
+        for index in places.indices { places[index].receivedAt = places[index].receivedAt - interval }
+    }
 
     /// Keeps a request until its answer comes; the place goes with the push. It also says how often it was used, so
     /// that a late answer does not meet a later request.

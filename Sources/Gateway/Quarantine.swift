@@ -29,7 +29,8 @@ struct Quarantine {
     /// How long the device is still refused; nil if it is not.
     mutating func timeLeft(_ device: DeviceID, at now: Moment) -> Interval? {
         guard !records.isEmpty, let until = records[device]?.until else { return nil }
-        guard until > now else {
+        // A clock that was set back counts as time that has passed.
+        guard until > now, until - now <= Limits.quarantine else {
             records[device] = nil
             return nil
         }

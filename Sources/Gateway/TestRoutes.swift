@@ -25,8 +25,8 @@ struct TestRoutes {
             }
             let interval = isBack ? Interval(nanoseconds: -length.nanoseconds) : length
             // Nanoseconds of 64 bits end in 2262, and what is stored lies up to a year ahead.
-            guard control.now + interval < Moment(seconds: 7_500_000_000) else {
-                throw .badRequest("the clock ends in the year 2207")
+            guard (Moment(seconds: 0)..<Moment(seconds: 7_500_000_000)).contains(control.now + interval) else {
+                throw .badRequest("the clock begins in the year 1970 and ends in the year 2207")
             }
             control.shared.clock.advance(by: interval)
             // Every loop looks at its deadlines before the tester goes on.
