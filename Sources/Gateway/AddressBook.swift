@@ -23,14 +23,19 @@ final class AddressBook: Sendable {
         case dropped
     }
 
-    /// What may be. Of the last two 0 is no limit.
+    /// How many there may be.
     struct Bounds {
+        /// Connections in all; 0 admits nobody.
         var connections: Int
+        /// Connections of one address at both doors; 0 is no limit.
         var perAddress = 0
+        /// Failures of a caller before it is dropped; 0 drops nobody.
         var failures = 0
     }
 
+    /// What an address or network has here.
     private struct Page {
+        /// Connections at both doors, in or not.
         var connections = 0
         private var devices = 0
         private var providers = 0

@@ -37,6 +37,9 @@ struct Doorway {
     /// Those that have said nothing, or wait.
     var count: Int { silent.count + waiting.count }
 
+    /// Those that wait for a place.
+    var waitingCount: Int { waiting.count }
+
     func silentCount(of network: PeerAddress) -> Int { silentByNetwork[network, default: 0] }
 
     /// All of a network that are not in yet.
@@ -118,8 +121,8 @@ struct Doorway {
         return still.sorted { $0.value.heard < $1.value.heard }.prefix(waiting.count).map(\.key)
     }
 
-    /// The oldest handshake of the network that has most places, if it has had its time and another network, with two
-    /// places fewer or less, waits for one.
+    /// The oldest handshake of the network that has most places, if it has had its time and another network, which has
+    /// fewer by two at least, waits for one: with one fewer they would only change sides.
     func overlong(at now: Moment) -> UInt64? {
         guard places.count >= placeLimit,
             let poorest = waiting.next(by: { placesByNetwork[$0, default: 0] }),

@@ -19,12 +19,12 @@ extension Loop {
     /// Counts one more connection among all; if there are as many as may be, another makes way.
     func enter(before door: LoopListener.Door) -> Bool {
         if shared.addresses.enter() { return true }
-        if endSilenceAnywhere(before: door) || endExcessAnywhere() { return shared.addresses.enter() }
+        if endAnywhere(before: door) { return shared.addresses.enter() }
         // Those that could make way may all be with other loops: they do so for the next one.
         guard now >= nextAppeal else { return false }
         nextAppeal = now + Limits.appealInterval
         for loop in outbox.indices where loop != index {
-            post(.perform { _ = $0.endSilenceAnywhere(before: door) || $0.endExcessAnywhere() }, to: loop)
+            post(.perform { _ = $0.endAnywhere(before: door) }, to: loop)
         }
         return false
     }
@@ -43,8 +43,12 @@ extension Loop {
         return true
     }
 
-    private func endExcessAnywhere() -> Bool {
-        doorways.indices.contains { endExcess(in: $0) }
+    /// Closes one that could make way for a connection at any door; false if there is none.
+    private func endAnywhere(before door: LoopListener.Door) -> Bool {
+        if endSilenceAnywhere(before: door) { return true }
+        // Where most wait: a storm of devices costs no provider its place.
+        let crowded = doorways.indices.sorted { doorways[$0].waitingCount > doorways[$1].waitingCount }
+        return crowded.contains { endExcess(in: $0) }
     }
 
     /// Closes the youngest of the network that has most waiting at a door, if it has more than one.
@@ -90,7 +94,7 @@ extension Loop {
             LogField("peer", connection.peer),
             LogField("door", caller.isDevice ? "device" : "provider")
         )
-        // With the next turn, so that the one that failed hears what it is told, and nobody goes while we look at him.
+        // With the next turn: the one that failed hears its answer first, and none is closed while its own code runs.
         for loop in outbox.indices { post(.perform { $0.turnAway(caller) }, to: loop) }
     }
 

@@ -27,7 +27,7 @@ struct NetworkLines {
     }
 
     /// The network whose turn it is: of those that hold least, the one that has waited longest for a turn. For one that
-    /// may hold no more `held` is nil. No more are looked at than hold something, and one.
+    /// may hold no more `held` is nil. The first that holds nothing ends the search, so however many wait, it is short.
     func next(by held: (PeerAddress) -> Int?) -> PeerAddress? {
         var best: (network: PeerAddress, held: Int)?
         let free = turns.first { network in
