@@ -14,7 +14,7 @@ extension Database {
         try execute("pragma wal_checkpoint(passive)")
     }
 
-    /// Does the same with all of it, and empties the log.
+    /// Does the same with all of it, and empties the log, unless another program reads from it now.
     func checkpointWhole() throws(StoreError) {
         try execute("pragma wal_checkpoint(truncate)")
     }
@@ -22,16 +22,14 @@ extension Database {
     /// Pages that are in the log, copied or not; nil if another program does not let go of it.
     func loggedPages() throws(StoreError) -> Int64? {
         let statement = try Statement(self, "pragma wal_checkpoint(passive)")
-        for _ in 0..<Self.patience {
+        // SQLite itself does not wait for this lock.
+        for _ in 0..<Schema.patienceMilliseconds {
             defer { statement.reset() }
             if try statement.step(), statement.number(0) == 0 { return statement.number(1) }
             usleep(1000)
         }
         return nil
     }
-
-    /// Milliseconds to wait for another program, as in `Schema`: SQLite itself does not wait for this lock.
-    private static let patience = 2000
 
     /// Leaves the log as it is when the connection closes.
     func keepLogAtClose() { carillon_keep_log_at_close(raw) }

@@ -42,7 +42,8 @@ package func copyStore(
     goesOn: (_ done: Int, _ total: Int) -> Bool
 ) throws(StoreError) -> StoreFacts {
     let source = try Database(file: path)
-    try source.execute("pragma query_only = on; pragma busy_timeout = 2000; pragma mmap_size = 0")
+    let patience = Schema.patienceMilliseconds
+    try source.execute("pragma query_only = on; pragma busy_timeout = \(patience); pragma mmap_size = 0")
     // One read transaction over all pieces: a copy that began a new one with each would begin anew with each commit
     // (decision 0022).
     try source.execute("begin")

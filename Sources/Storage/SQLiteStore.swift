@@ -177,10 +177,16 @@ package final class SQLiteStore: MessageStore {
         do throws(StoreError) {
             pages = try database().loggedPages()
         } catch {
+            // Whatever the reason, SQLite cannot say that all of it is in the database.
             return false
         }
-        guard let pages else { throw StoreError(.failed, "another program keeps hold of its log", file: path) }
-        return pages == 0
+        if let pages { return pages == 0 }
+        throw StoreError(
+            .failed,
+            "another program keeps its log locked",
+            file: path,
+            remedy: "end the program that works on it (fuser says which)"
+        )
     }
 
     private func cut(_ file: String) -> StoreError {

@@ -19,10 +19,14 @@ struct Schema {
     /// Bytes of a page of each file that we make.
     static let pageBytes: Int64 = 4096
 
+    /// How long we wait for a lock that another program holds: for its checkpoint or its backup, not for a person.
+    static let patienceMilliseconds = 2000
+
     /// Debian builds SQLite to overwrite what it deletes; that costs 10 % and protects nothing that the write-ahead log
     /// does not hold as well.
     private static let common = """
-        pragma journal_mode = wal; pragma secure_delete = off; pragma busy_timeout = 2000; pragma mmap_size = 0;
+        pragma journal_mode = wal; pragma secure_delete = off; pragma mmap_size = 0;
+        pragma busy_timeout = \(patienceMilliseconds);
         pragma temp_store = memory; pragma journal_size_limit = 67108864; pragma trusted_schema = off;
         """
 
@@ -57,7 +61,12 @@ struct Schema {
         }
         // They would change what our own statements do.
         guard try database.number("select count(*) from sqlite_schema where type in ('trigger', 'view')") == 0 else {
-            throw StoreError(.foreign, "it has triggers or views, and carillon makes none", file: database.file)
+            throw StoreError(
+                .foreign,
+                "it has triggers or views, and carillon makes none",
+                file: database.file,
+                remedy: "drop them if you know who made them, or restore a backup"
+            )
         }
         let version = try database.number("pragma user_version")
         guard (1...self.version).contains(version) else { throw newer(version, database.file) }

@@ -5,6 +5,8 @@ import Glibc
 struct StoreFile {
     private var database: NamedFile
     private var log: NamedFile
+    /// Which log it was when SQLite left it. Three system calls beside the sync of each commit; nothing else tells a
+    /// log that was cut from one that another program has begun anew.
     private var generation: UInt64?
 
     init(_ path: String) {

@@ -56,6 +56,7 @@ struct WriteAheadLog {
 
     /// The salts of a log, which are others whenever it is begun anew; nil if it has none.
     static func generation(_ path: String) -> UInt64? {
+        // To close a file ends all locks of the process on it. SQLite locks the database and its index, never the log.
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return nil }
         defer { close(descriptor) }
