@@ -89,7 +89,7 @@ package final class Gateway {
             throw StartError("admin.token holds no secret; type: carillon admin rotate-token")
         }
         Machine.raiseOpenFileLimit()
-        try OpenFiles(config).check(config, log)
+        try OpenFiles(config).check(log)
         let count = config.threads > 0 ? config.threads : Machine.cores
         let identity = try GatewayIdentity(files, config, loops: count, at: clock.now())
         // What fails most often comes first, before there are threads to end.
@@ -147,7 +147,7 @@ package final class Gateway {
     package func reload(_ new: Config, _ files: InstanceFiles) throws(StartError) -> [String] {
         let shared = control.shared
         let (config, waiting) = control.config.reloaded(with: new)
-        try OpenFiles(config).check(config, shared.log)
+        try OpenFiles(config).check(shared.log)
         let loops = shared.mailboxes.count
         let identity = try GatewayIdentity(files, config, loops: loops, at: shared.clock.now())
         control.replace(config, identity)

@@ -14,19 +14,18 @@ import Testing
     private let log = Log(level: .error, format: .text, clock: { Moment(seconds: 0) }, write: { _ in true })
 
     @Test func `connections may be what the limit leaves, or as few as is set`() {
-        let files = OpenFiles(config(connections: 0), limit: 1024)
-        #expect(files.connections(config(connections: 0)) == 1024 - files.reserve)
-        #expect(files.connections(config(connections: 4)) == 4)
-        #expect(files.connections(config(connections: 10_000_000)) == 1024 - files.reserve)
+        let files = [0, 4, 10_000_000].map { OpenFiles(config(connections: $0), limit: 1024) }
+        let left = 1024 - files[0].reserve
+        #expect(files.map(\.connections) == [left, 4, left])
     }
 
     @Test func `too low a limit is refused with what is needed`() {
         for (set, wanted) in [(0, 16), (4, 4), (10_000_000, 16)] {
             let config = config(connections: set)
             let needed = OpenFiles(config, limit: 0).reserve + wanted
-            #expect(throws: Never.self) { try OpenFiles(config, limit: needed).check(config, log) }
+            #expect(throws: Never.self) { try OpenFiles(config, limit: needed).check(log) }
             let error = #expect(throws: StartError.self) {
-                try OpenFiles(config, limit: needed - 1).check(config, log)
+                try OpenFiles(config, limit: needed - 1).check(log)
             }
             #expect(error?.description.contains("raise it to \(needed) or more") == true)
         }
