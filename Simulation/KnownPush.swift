@@ -30,12 +30,12 @@ struct KnownPush {
     var endedAt = Moment(nanoseconds: 0)
     /// Its provider has read 200.
     var isPromised = false
-    /// The store has it.
+    /// The store has it, since then.
     var isStored = false
+    var storedAt = Moment(nanoseconds: 0)
     /// The device has said so: with status 0, or another.
     var isAcknowledged = false
     var isRefused = false
-    var storedAt = Moment(nanoseconds: 0)
     /// A crash came before the store had to know of its end, or of what it replaced, or that it was replaced.
     var isForgotten = false
     /// Checks in a row in which it was not held.

@@ -35,7 +35,7 @@ extension Model {
             for serial in ending { pushes[serial].turnsDue = 0 }
             return
         }
-        ending.removeAll { !pushes[$0].isStored && pushes[$0].endedAt + .seconds(1) < turnedAt }
+        ending.removeAll { !pushes[$0].isStored && pushes[$0].endedAt + Self.settling < turnedAt }
         for serial in ending where pushes[serial].isStored && pushes[serial].endedAt + .milliseconds(60) <= now {
             // The turn that gives it to the store may come after a jump of the clock.
             if pushes[serial].turnsDue == 0 { pushes[serial].dueAt = now + .milliseconds(60) }
@@ -64,7 +64,7 @@ extension Model {
         let unsettled = Set(ending)
         for push in before {
             let isRecent =
-                push.isOver ? unsettled.contains(push.serial) : push.storedAt + .seconds(1) > turnedAt
+                push.isOver ? unsettled.contains(push.serial) : push.storedAt + Self.settling > turnedAt
             if isRecent || troubledUntil >= now { pushes[push.serial].isForgotten = true }
         }
         // What has expired is deleted when the store is read.

@@ -18,6 +18,8 @@ struct Model {
     var ending: [Int] = []
     /// When the store was turned last.
     var turnedAt = Moment(nanoseconds: 0)
+    /// By then the store has been told what became of a push, and of what it replaced: late writes wait less.
+    static let settling = Interval.seconds(1)
     var turn = 0
     /// The last turn after which a store's failure may have brought something back.
     var troubledIn = -100

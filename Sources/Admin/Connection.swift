@@ -19,14 +19,13 @@ struct Connection {
     var head: MessageHead {
         MessageHead(
             method: method,
-            // What fits into no number is too large, or no length.
+            // Refused as too large: it is, or it is no number.
             length: header("Content-Length").map { Int($0) ?? .max },
             encoding: header("Transfer-Encoding"),
             fields: fields
         )
     }
 
-    /// Looks at all headers.
     private var fields: HeaderFields {
         var fields = HeaderFields()
         let each: MHD_KeyValueIteratorN = { context, _, name, nameCount, value, valueCount in

@@ -12,6 +12,7 @@ struct HeaderFields {
     /// A name is no token, as with a space before its colon, or a value has control characters.
     private(set) var isMalformed = false
 
+    /// Looks at the next header.
     mutating func add(_ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) {
         if name.isEmpty || !name.allSatisfy(isTokenByte) { isMalformed = true }
         if value.contains(where: { $0 < 0x20 && $0 != UInt8(ascii: "\t") || $0 == 0x7f }) { isMalformed = true }

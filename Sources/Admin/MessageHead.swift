@@ -13,7 +13,9 @@ struct MessageHead {
         case "GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS": break
         default: return AdminResponse(status: 501, code: "not_implemented", message: "this method is not known here")
         }
-        if fields.isMalformed { return bad("a header has bytes that no name or no value may have") }
+        if fields.isMalformed {
+            return bad("a header has a name that is no token, as with a space, or a control character in its value")
+        }
         if let repeated = fields.repeated { return bad("the header \(repeated) comes twice") }
         if encoding != nil && length != nil {
             return bad("a request has Content-Length or Transfer-Encoding, not both")

@@ -205,7 +205,10 @@ extension Home {
 
     /// The store has taken these.
     func written(_ records: [StoreChange]) {
-        for case .save(let record) in records { registrations[record.token]?.isDurable = true }
+        for case .save(let record) in records {
+            guard let known = registrations[record.token], known.record.number == record.number else { continue }
+            known.isDurable = true
+        }
     }
 
     /// What to say again of something that could not be written: how it is now, which may have been written meanwhile.
@@ -217,7 +220,7 @@ extension Home {
             }
             return .save(known)
         case .saveDevice(let old): return .saveDevice(devices[old.id]?.record ?? old)
-        default: return record
+        case .forget, .append, .discard, .saveApp, .removeApp, .saveKey: return record
         }
     }
 

@@ -216,7 +216,7 @@ extension Loop {
             deliver(.refused(.serviceUnavailable), to: address)
         }
         // A header block that does not end keeps all else from coming.
-        let isStuck = connection.http.openBlock.map { $0 <= late.nanoseconds } ?? false
+        let isStuck = connection.http.openBlockBegan.map { $0 <= late.nanoseconds } ?? false
         let isIdle = now - connection.lastHeard >= config.providerIdleTimeout
         if isStuck || isIdle, connection.waitingCount == 0 {
             refuseIncomplete(connection, begunUntil: now)
@@ -246,7 +246,7 @@ extension Loop {
         guard connections[connection.token] != nil, !connection.isLeaving else { return }
         var next = connection.lastHeard + config.providerIdleTimeout
         if !connection.http.hasBegun { next = connection.openedAt + Limits.handshake }
-        if connection.http.openStreams > 0 || connection.http.openBlock != nil {
+        if connection.http.openStreams > 0 || connection.http.openBlockBegan != nil {
             // Often enough that a request is told in time, seldom enough to cost nothing.
             let timeout = config.providerRequestTimeout.nanoseconds
             next = min(next, now + Interval(nanoseconds: timeout / 8))

@@ -20,7 +20,7 @@ package struct HTTP2Limits: Sendable {
     package var abandonedStreams = 500
     /// The age, in nanoseconds of the owner's clock, from which on a request that is given up does not count: its
     /// client has waited in vain. With 1000 streams a second a peer gets no further than if it took the answers.
-    package var abandonmentAge: Int64 = 1_000_000_000
+    package var abandonmentAgeNanoseconds: Int64 = 1_000_000_000
     /// Refused streams, less answers. Past it the peer takes no hint and the connection ends.
     package var refusedStreams = 10_000
     /// What a peer may owe for frames and requests that bring nothing (see `Patience`). Past it the connection ends.

@@ -79,7 +79,7 @@ package final class HTTP2Server {
     }
 
     /// When a header block began, by the owner's clock, whose CONTINUATION is still to come; nil if none is open.
-    package var openBlock: Int64? { streams.openBlock }
+    package var openBlockBegan: Int64? { streams.openBlockBegan }
 
     /// The peer has sent its SETTINGS, so it speaks HTTP/2.
     package var hasBegun: Bool { streams.hasBegun }

@@ -23,7 +23,7 @@ struct HTTP2Streams {
     /// What time the owner says it is.
     var time: Int64 = 0
     /// When the header block began whose end has not come: until then nothing else may come.
-    private(set) var openBlock: Int64?
+    private(set) var openBlockBegan: Int64?
     /// Something came that may let a waiting answer go.
     private var windowGrew = false
 
@@ -62,13 +62,13 @@ struct HTTP2Streams {
     /// or those before the frame that it has no credit for.
     mutating func account(_ bytes: Span<UInt8>, at second: Int) -> Int {
         var patience = patience
-        var openBlock = openBlock
-        defer { (self.patience, self.openBlock) = (patience, openBlock) }
+        var openBlockBegan = openBlockBegan
+        defer { (self.patience, self.openBlockBegan) = (patience, openBlockBegan) }
         patience.pass(to: second)
         let time = time
         return heads.walk(bytes) { type, flags, length in
             if type == FrameType.headers || type == FrameType.continuation {
-                openBlock = flags & FrameFlag.endHeaders == 0 ? openBlock ?? time : nil
+                openBlockBegan = flags & FrameFlag.endHeaders == 0 ? openBlockBegan ?? time : nil
             }
             let cost = Patience.cost(type, flags, length: length)
             return cost == 0 || patience.spend(cost)
@@ -356,7 +356,7 @@ extension HTTP2Streams {
     private mutating func abandon(_ record: UnsafeMutablePointer<RequestRecord>) {
         guard !record.pointee.isSettled, !isLeaving else { return }
         record.pointee.isSettled = true
-        guard time - record.pointee.begunAt < limits.abandonmentAge else { return }
+        guard time - record.pointee.begunAt < limits.abandonmentAgeNanoseconds else { return }
         abandoned += 1
         if abandoned > limits.abandonedStreams { fail(.tooManyAbandonedStreams) }
     }

@@ -29,7 +29,8 @@ enum RestoreCommand {
         do throws(CommandError) {
             facts = try unpack(source, settings: settings, to: directory, &written)
         } catch {
-            for path in written.reversed() where unlink(path) != 0 { rmdir(path) }
+            // What unlink does not take is a folder, and empty by now.
+            for path in written.reversed() { if unlink(path) != 0 { rmdir(path) } }
             // Those that hold something else stay.
             for folder in Instance.folders { rmdir(Files.join(directory, folder)) }
             if isNew { rmdir(directory) }

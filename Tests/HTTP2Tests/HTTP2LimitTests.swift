@@ -137,13 +137,13 @@ import Testing
         peer.server.time = 7
         let head = Frames.continued(1, Frames.usual, pieces: 3)
         if !isNew { try peer.receive(Frames.headers(1, Frames.usual) + Frames.reset(1)) }
-        #expect(peer.server.openBlock == nil)
+        #expect(peer.server.openBlockBegan == nil)
         for (index, byte) in head.enumerated() {
             try peer.receive([byte])
             peer.server.time += 1
-            if index == 20 { #expect(peer.server.openBlock == 15) }
+            if index == 20 { #expect(peer.server.openBlockBegan == 15) }
         }
-        #expect(peer.server.openBlock == nil)
+        #expect(peer.server.openBlockBegan == nil)
     }
 
     @Test func `resets among answered requests are forgiven`() throws {
